@@ -18,13 +18,14 @@ struct Initialization {
             ("tools-version", "\(version.major).\(version.minor).\(version.patch)"),
         ]
         lines += words.map { ("word", $0) }
-        if let tester { lines += [("dependency", dependencyName(of: tester)), ("identity", tester.id)] }
+        let manifest = try manifest
+        if let tester { lines += [("dependency", manifest.name(of: tester.id)), ("identity", tester.id)] }
         if package.products.contains(where: { $0 is LibraryProduct }) { lines.append(("library-product", "yes")) }
         lines += try swift.map { ("swift", $0) }
         for target in package.targets {
             lines += [("name", target.name), ("any-folder", target.directoryURL.path)]
         }
-        let withPlugin = try targetsWithPlugin
+        let withPlugin = manifest.targets.filter(\.hasPlugin).map(\.name)
         let packages = LocalPackages(root: package)
         let targets = package.targets.compactMap { $0 as? SwiftSourceModuleTarget }
             .filter { $0.kind == .generic || $0.kind == .executable }
@@ -41,16 +42,6 @@ struct Initialization {
         return file
     }
 
-    /// Returns the name of this package in targets' dependencies: the name in the manifest for a path, otherwise the last
-    /// part of the path or address.
-    private func dependencyName(of tester: Package) -> String {
-        let name = "InClassTesting"
-        let manifest = try? String(
-            contentsOf: context.package.directoryURL.appending(path: "Package.swift"), encoding: .utf8)
-        let isNamed = manifest?.contains(/name:\s*"InClassTesting"\s*,\s*path:/) ?? false
-        return isNamed || tester.id == name.lowercased() ? name : tester.id
-    }
-
     /// The command for SwiftPM with a separate build folder, because the package's folder is locked while a plugin runs. It
     /// disables the sandbox, because a sandbox can't contain another sandbox.
     private var swift: [String] {
@@ -64,8 +55,8 @@ struct Initialization {
         }
     }
 
-    /// The targets that apply the plugin. SwiftPM doesn't pass them to plugins.
-    private var targetsWithPlugin: Set<String> {
+    /// The targets that apply the plugin, and the names of dependencies. SwiftPM doesn't pass them to plugins.
+    private var manifest: DumpedManifest {
         get throws {
             let process = Process()
             process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "SWIFTPM_BUILD_DIR" }
@@ -73,8 +64,7 @@ struct Initialization {
             guard process.terminationReason == .exit, process.terminationStatus == 0 else {
                 throw Failure(description: "SwiftPM can't load the package; nothing was changed")
             }
-            let manifest = try JSONDecoder().decode(DumpedManifest.self, from: data)
-            return Set(manifest.targets.filter(\.hasPlugin).map(\.name))
+            return try JSONDecoder().decode(DumpedManifest.self, from: data)
         }
     }
 }
@@ -89,5 +79,20 @@ private struct DumpedManifest: Decodable {
         var hasPlugin: Bool { (pluginUsages ?? []).contains { $0["plugin"]?.first == "InClassTests" } }
     }
 
+    struct Dependency: Decodable {
+        var identity: String
+        var nameForTargetDependencyResolutionOnly: String?
+    }
+
     var targets: [Target]
+    /// Each dictionary has one key, the kind of the dependency.
+    var dependencies: [[String: [Dependency]]]
+
+    /// Returns the name of a package in targets' dependencies: the name in the manifest, otherwise the last part of the path
+    /// or address.
+    func name(of identity: String) -> String {
+        let dependency = dependencies.flatMap(\.values).joined().first { $0.identity == identity }
+        let name = identity == "inclasstesting" ? "InClassTesting" : identity
+        return dependency?.nameForTargetDependencyResolutionOnly ?? name
+    }
 }

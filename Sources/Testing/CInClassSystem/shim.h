@@ -6,6 +6,7 @@
 #ifndef CINCLASSSYSTEM_SHIM_H
 #define CINCLASSSYSTEM_SHIM_H
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
@@ -38,6 +39,9 @@ static inline char **inclass_environment(void) { return *_NSGetEnviron(); }
 extern char **environ;
 static inline char **inclass_environment(void) { return environ; }
 #endif
+
+/// The name of a directory's entry, an array whose length differs between the systems.
+static inline const char *inclass_name(const struct dirent *entry) { return entry->d_name; }
 
 /// `write`, whose name is taken inside types that write.
 static inline ssize_t inclass_write(int descriptor, const void *bytes, size_t count) {

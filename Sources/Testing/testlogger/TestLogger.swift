@@ -121,7 +121,7 @@ struct TestLogger {
             return .usage
         } catch {
             Self.complain("\(error)")
-            if let word = options.wordAfterShuffle, options.subjects.contains(word), error is UsageError {
+            if let word = options.wordAfterShuffle, options.subjects.contains(word), !(error is PatternError) {
                 Self.complain("'--shuffle' takes a whole number as its seed", severity: "note")
             }
             return .usage

@@ -51,7 +51,7 @@ enum TypeDiscovery {
                 case .failure(let reason):
                     untestable.append(
                         UntestableType(
-                            name: descriptor.name, module: record.module(of: descriptor), reason: reason.description))
+                            name: descriptor.name, module: record.module(of: descriptor), reason: reason.rawValue))
                 }
             }
         }

@@ -22,16 +22,13 @@ public func expectGolden(
 struct GoldenPlaces {
     /// Files, and folders that are copied as a whole. The name of such a folder is the first part of the names in it.
     var resources: [String] = []
-    /// Folders that contain files by the requested names.
-    var folders: [String] = []
-    /// A Boolean value that indicates whether the locations are known.
-    var areKnown = true
+    /// Folders that contain files by the requested names, or nil if the locations are unknown.
+    var folders: [String]? = []
 
     /// The locations that the supervisor has set for this worker.
     static var ofTheModule: GoldenPlaces {
         if let resources = ResourceFolders.list("IN_CLASS_GOLDENS", "\n") { return GoldenPlaces(resources: resources) }
-        let folders = ResourceFolders.ofTheModule
-        return GoldenPlaces(folders: folders ?? [], areKnown: folders != nil)
+        return GoldenPlaces(folders: ResourceFolders.ofTheModule)
     }
 
     /// Returns the path for a name, even if the file doesn't exist yet.
@@ -43,7 +40,8 @@ struct GoldenPlaces {
             let slash = resource.lastIndex(of: "/") ?? resource.startIndex
             let folder = String(resource[..<slash])
             let ownName = resource[slash...].dropFirst()
-            if Self.isFolder(resource) {
+            // Only a folder contains this name.
+            if access("\(resource)/.", F_OK) == 0 {
                 if name.hasPrefix("\(ownName)/") { return "\(folder)/\(name)" }
             } else if name == ownName {
                 return resource
@@ -52,18 +50,13 @@ struct GoldenPlaces {
                 processed.insert(folder)
             }
         }
-        let candidates = folders + processed.sorted()
+        let candidates = (folders ?? []) + processed.sorted()
         if let folder = candidates.first(where: { access("\($0)/\(name)", F_OK) == 0 }) { return "\(folder)/\(name)" }
         let outermost = candidates.min { $0.utf8.count < $1.utf8.count }
         guard let outermost, candidates.allSatisfy({ $0 == outermost || $0.hasPrefix("\(outermost)/") }) else {
             return nil
         }
         return "\(outermost)/\(name)"
-    }
-
-    private static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Returns whether a name stays inside its folder.
@@ -83,7 +76,7 @@ struct GoldenPlaces {
         }
         guard Self.isInside(name) else { return record("isn't the name of a file in a folder of resources") }
         guard let path = path(of: name, usedIn: place.path) else {
-            if !areKnown { return record("can't be found: the folder of the module's resources is unknown") }
+            if folders == nil { return record("can't be found: the folder of the module's resources is unknown") }
             let hint =
                 "add 'resources: [.copy(\"Goldens\")]' to the target in Package.swift, create that folder among its "
             return record(
@@ -104,7 +97,7 @@ struct GoldenPlaces {
             if notesWhatIsMet { Recorder.noteMet(path) }
             return
         }
-        let difference = TextDifference(got: got, expected: expected)
+        let difference = textDifference(got: got, expected: expected)
         let texts = ComparedTexts(golden: path, got: got, expected: expected)
         Recorder.record(
             RecordedIssue(
@@ -130,64 +123,49 @@ struct GoldenPlaces {
     }
 }
 
-/// The difference of two texts with different bytes.
-struct TextDifference {
-    private(set) var got: String
-    private(set) var expected: String
-    private(set) var notes: [String]
-
-    init(got: String, expected: String) {
-        let (one, other) = (Self.lines(got), Self.lines(expected))
-        let pairs = zip(one.lines, other.lines)
-        let head = pairs.prefix { $0.utf8.elementsEqual($1.utf8) }.count
-        let end = { (isEnded: Bool) in isEnded ? "a newline at the end" : "no newline at the end" }
-        (self.got, self.expected) = (end(one.isEnded), end(other.isEnded))
-        notes = lineNotes(one.lines, other.lines)
-        if notes.count == 1 { notes = [] }
-        switch (head < one.lines.count, head < other.lines.count) {
-        case (true, true):
-            let (line, otherLine) = Self.texts(one.lines[head], other.lines[head])
-            (self.got, self.expected) = ("line \(head + 1) \(line)", otherLine)
-        case (true, false):
-            (self.got, self.expected) = ("line \(head + 1) \(Self.text(one.lines[head]))", "the end of the text")
-        case (false, true):
-            (self.got, self.expected) = ("the end of the text", "line \(head + 1) \(Self.text(other.lines[head]))")
-        case (false, false): return
-        }
-        if one.isEnded != other.isEnded { notes.append("got \(end(one.isEnded)) instead of \(end(other.isEnded))") }
+/// Describes the difference of two texts with different bytes: the first different lines, and notes.
+func textDifference(got: String, expected: String) -> (got: String, expected: String, notes: [String]) {
+    func lines(_ text: String) -> [String] {
+        let lines = textLines(text)
+        return lines.last == "" ? lines.dropLast() : lines
     }
-
-    /// Returns the lines of a text, and whether the last line ends with a newline.
-    private static func lines(_ text: String) -> (lines: [String], isEnded: Bool) {
-        var lines = textLines(text)
-        if lines.last == "" { lines.removeLast() }
-        return (lines, text.utf8.last == 0x0A)
+    let (one, other) = (lines(got), lines(expected))
+    let head = zip(one, other).prefix { $0.utf8.elementsEqual($1.utf8) }.count
+    let ends = [got, expected].map { $0.utf8.last == 0x0A ? "a newline at the end" : "no newline at the end" }
+    var notes = lineNotes(one, other)
+    if notes.count == 1 { notes = [] }
+    if head == one.count, head == other.count { return (ends[0], ends[1], notes) }
+    if ends[0] != ends[1] { notes.append("got \(ends[0]) instead of \(ends[1])") }
+    if head < one.count, head < other.count {
+        let (line, otherLine) = lineTexts(one[head], other[head])
+        return ("line \(head + 1) \(line)", otherLine, notes)
     }
-
-    private static func text(_ line: String) -> String {
-        let text = quoted(line)
-        return text.count > lineCharacterCountMax ? "\(text.prefix(lineCharacterCountMax))…" : text
+    let texts = [one, other].map { lines in
+        if head == lines.count { return "the end of the text" }
+        let text = quoted(lines[head])
+        let isLong = text.count > lineCharacterCountMax
+        return "line \(head + 1) \(isLong ? "\(text.prefix(lineCharacterCountMax))…" : text)"
     }
+    return (texts[0], texts[1], notes)
+}
 
-    /// Returns two lines in a form that shows their difference: the different part of long lines, and escapes for characters
-    /// that look alike.
-    private static func texts(_ one: String, _ other: String) -> (String, String) {
-        func visible(_ line: String) -> String {
-            String(String.UnicodeScalarView(line.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }))
-        }
-        var (got, expected) = (quoted(one), quoted(other))
-        if visible(one) == visible(other) { (got, expected) = (plain(got), plain(expected)) }
-        if max(got.count, expected.count) <= lineCharacterCountMax { return (got, expected) }
-        let difference = firstDifference(got, expected)
-        return ("from character \(difference.place) …\(difference.got)…", "…\(difference.expected)…")
+/// Returns two lines in a form that shows their difference: the different part of long lines, and escapes for characters
+/// that look alike.
+private func lineTexts(_ one: String, _ other: String) -> (String, String) {
+    func visible(_ line: String) -> String {
+        String(String.UnicodeScalarView(line.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }))
     }
-
     /// Escapes all characters that aren't ASCII.
-    private static func plain(_ text: String) -> String {
+    func plain(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { text, scalar in
             text += scalar.isASCII ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
         }
     }
+    var (got, expected) = (quoted(one), quoted(other))
+    if visible(one) == visible(other) { (got, expected) = (plain(got), plain(expected)) }
+    if max(got.count, expected.count) <= lineCharacterCountMax { return (got, expected) }
+    let difference = firstDifference(got, expected)
+    return ("from character \(difference.place) …\(difference.got)…", "…\(difference.expected)…")
 }
 
 // MARK: - In-class tests
@@ -208,7 +186,7 @@ extension GoldenPlaces: SelfTesting {
             }
             + .each("testDescribesDifferencesOfTexts", differences, named: { "\($0.got)/\($0.expected)" }) {
                 got, expected, line, notes in
-                let difference = TextDifference(got: got, expected: expected)
+                let difference = textDifference(got: got, expected: expected)
                 expectEqual("\(difference.got)/\(difference.expected)", line)
                 expectEqual(difference.notes, notes)
             }
@@ -296,7 +274,7 @@ extension GoldenPlaces: SelfTesting {
         }
         expectEqual(GoldenPlaces().issues("x", "a").map(\.message), [#"golden file "a" needs a folder of resources"#])
         let unknown = #"golden file "a" can't be found: the folder of the module's resources is unknown"#
-        expectEqual(GoldenPlaces(areKnown: false).issues("x", "a").map(\.message), [unknown])
+        expectEqual(GoldenPlaces(folders: nil).issues("x", "a").map(\.message), [unknown])
     }
 
     private static func testKeepsCompleteTextsUpToALimit() throws {
@@ -317,7 +295,7 @@ extension GoldenPlaces: SelfTesting {
 
     private static func testLimitsDifferencesOfLongTexts() {
         let lines = (0..<2000).map { "line \($0)" }
-        let difference = TextDifference(
+        let difference = textDifference(
             got: lines.joined(separator: "\n"), expected: lines.map { "other \($0)" }.joined(separator: "\n"))
         expectEqual(difference.notes.count, 8)
         expectEqual(difference.notes.last, "and 1993 more differences")

@@ -14,13 +14,10 @@ let lineCharacterCountMax = 160
 
 /// Returns a value as Swift source if possible: strings are quoted and escaped, optionals are unwrapped.
 package func valueText(_ value: Any) -> String {
-    let value = unwrapped(value)
+    if let text = wholeText(value) { return abridged(quoted(text)) }
     let text: String
-    switch value {
+    switch unwrapped(value) {
     case nil: text = "nil"
-    case let string as String: text = quoted(string)
-    case let substring as Substring: text = quoted(String(substring))
-    case let character as Character: text = quoted(String(character))
     case let type as Any.Type: text = withoutDiscriminators(String(describing: type))
     case let error as any Error: text = errorText(error)
     case let value?:

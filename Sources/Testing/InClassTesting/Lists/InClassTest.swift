@@ -98,15 +98,14 @@ public struct InClassTestIssue: Sendable, CustomStringConvertible {
 /// Runs one operation after another, because issues are assigned to the one running test.
 private actor SerialExecution {
     static let shared = SerialExecution()
-    private var last: Task<Void, Never>?
+    private var last: Task<[InClassTestIssue], Never>?
 
     func run(_ body: @escaping @Sendable () async -> [InClassTestIssue]) async -> [InClassTestIssue] {
-        let previous = last
-        let task = Task {
-            await previous?.value
+        let task = Task { [last] in
+            _ = await last?.value
             return await body()
         }
-        last = Task { _ = await task.value }
+        last = task
         return await task.value
     }
 }

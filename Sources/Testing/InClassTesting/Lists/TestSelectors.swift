@@ -76,13 +76,8 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
 extension Duration {
     /// The whole milliseconds, rounded away from zero and limited to the range of `Int`.
     var milliseconds: Int {
-        let (seconds, attoseconds) = components
-        let (whole, overflows) = Int(seconds).multipliedReportingOverflow(by: 1000)
-        if overflows { return seconds < 0 ? .min : .max }
-        let step = 1_000_000_000_000_000
-        let part = (Int(attoseconds) + (attoseconds < 0 ? 1 - step : step - 1)) / step
-        let (sum, isTooLong) = whole.addingReportingOverflow(part)
-        return isTooLong ? (seconds < 0 ? .min : .max) : sum
+        let step: Int128 = 1_000_000_000_000_000
+        return Int(clamping: (attoseconds + (attoseconds < 0 ? 1 - step : step - 1)) / step)
     }
 }
 

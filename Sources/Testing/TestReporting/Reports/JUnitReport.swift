@@ -29,13 +29,11 @@ package struct JUnitReport {
     private struct Suite {
         let name: String
         var cases: [XMLElement] = []
+        /// The names of the cases.
         var names: Set<String> = []
         var nanoseconds = 0
-
-        /// Returns the number of cases with an element of this name.
-        func count(_ name: String) -> Int {
-            cases.count { $0.children?.contains { $0.name == name } ?? false }
-        }
+        /// The number of cases with an element of each name.
+        var counts: [String: Int] = [:]
     }
 
     private let options: Options
@@ -53,77 +51,65 @@ package struct JUnitReport {
         var modules: [String] = []
         for (module, _) in record.moduleIssues where !modules.contains(module) { modules.append(module) }
         for module in modules {
-            let test = PlannedTest(typeName: "", testName: "outside tests", testType: "", module: module)
-            var attempt = TestResult(test: test, outcome: .failed)
-            attempt.issues = record.moduleIssues.filter { $0.module == module }.map(\.issue)
-            let element = report.problem(attempt, of: nil)
-            report.add(test.testName, to: module.isEmpty ? "testlogger" : module, attempt, [element])
+            let test = PlannedTest(typeName: "", testName: "outside tests", testType: "again", module: module)
+            var result = TestResult(test: test, outcome: .failed)
+            result.issues = record.moduleIssues.filter { $0.module == module }.map(\.issue)
+            report.add(RunRecord.Entry(test: test, hasBegun: true, result: result), of: record)
         }
         return report.document(warnings: record.warnings)
     }
 
+    /// Adds a case to its suite.
     private mutating func add(_ entry: RunRecord.Entry, of record: RunRecord) {
         let test = entry.test
-        let suite = test.module.isEmpty ? test.typeName : "\(test.module).\(test.typeName)"
-        guard let result = entry.result else {
-            let (name, reason) =
-                entry.hasBegun ? ("error", record.reasonForRunning) : ("skipped", record.reasonForWaiting)
-            let element = XMLElement(name, [("message", reason), ("type", entry.hasBegun ? "aborted" : nil)])
-            return add(test.testName, of: test, to: suite, nil, [element], isRun: entry.hasBegun)
-        }
-        let failed = (result.earlierAttempts + [result]).filter { $0.outcome == .failed }
-        var attempt = result
+        var attempt = entry.result ?? TestResult(test: test, outcome: .skipped)
+        let failed = (attempt.earlierAttempts + [attempt]).filter { $0.outcome == .failed }
         let elements: [XMLElement]
-        switch result.outcome {
+        switch entry.result?.outcome {
         case .failed:
             // Surefire's order: the first failure represents the test, and the others are reruns.
-            attempt = failed.first ?? result
+            attempt = failed.first ?? attempt
             elements =
                 [problem(attempt, of: test)] + failed.dropFirst().map { problem($0, of: test, prefix: "rerun") }
-        case .skipped: elements = [XMLElement("skipped", [("message", result.skipReason)])]
+        case .skipped: elements = [XMLElement("skipped", [("message", attempt.skipReason)])]
         case .passed: elements = failed.map { problem($0, of: test, prefix: "flaky") }
+        case nil where entry.hasBegun:
+            elements = [XMLElement("error", [("message", record.reasonForRunning), ("type", "aborted")])]
+        case nil: elements = [XMLElement("skipped", [("message", record.reasonForWaiting)])]
         }
-        add(test.testName, of: test, to: suite, attempt, elements)
-    }
-
-    /// Adds a case to a suite.
-    ///
-    /// - Parameter attempt: The result to report, or nil for a test that didn't run.
-    private mutating func add(
-        _ name: String, of test: PlannedTest? = nil, to suiteName: String, _ attempt: TestResult?,
-        _ elements: [XMLElement], isRun: Bool = true
-    ) {
-        let suiteName = XMLElement.allowed(suiteName)
+        let parts = [test.module, test.typeName].filter { !$0.isEmpty }
+        let suiteName = XMLElement.allowed(parts.isEmpty ? "testlogger" : parts.joined(separator: "."))
         let suite = indices[suiteName] ?? suites.count
         if suite == suites.count {
             indices[suiteName] = suite
             suites.append(Suite(name: suiteName))
         }
-        let issues = attempt?.issues ?? []
-        let place = (issues.failures.first { $0.knownPlace != nil } ?? issues.first)?.knownPlace
-        let known = issues.filter { $0.knownReason != nil }.map {
+        let place = (attempt.issues.failures.first { $0.knownPlace != nil } ?? attempt.issues.first)?.knownPlace
+        let known = attempt.issues.filter { $0.knownReason != nil }.map {
             ("known issue", "\($0.knownReason ?? ""): \(DiagnosticText.message(for: $0, of: nil))")
         }
         let children = properties(known) + elements + output(attempt)
-        suites[suite].nanoseconds += attempt?.nanoseconds ?? 0
+        for element in elements { suites[suite].counts[element.name, default: 0] += 1 }
+        suites[suite].nanoseconds += attempt.nanoseconds
         suites[suite].cases.append(
             XMLElement(
                 "testcase",
                 [
-                    ("classname", suiteName), ("name", uniqueName(name, of: test, in: suite)),
+                    ("classname", suiteName), ("name", uniqueName(of: test, in: suite)),
                     ("file", place.map { options.paths.text($0.path) }), ("line", place.map { String($0.line) }),
-                    ("time", time(attempt?.nanoseconds ?? 0)), ("status", isRun ? nil : "notrun"),
+                    ("time", time(attempt.nanoseconds)),
+                    ("status", entry.result == nil && !entry.hasBegun ? "notrun" : nil),
                 ], children: children.isEmpty ? nil : children))
     }
 
     /// Returns a unique name, because GitLab keeps only one case of each name.
-    private mutating func uniqueName(_ anyName: String, of test: PlannedTest?, in suite: Int) -> String {
-        let name = XMLElement.allowed(anyName)
+    private mutating func uniqueName(of test: PlannedTest, in suite: Int) -> String {
+        let name = XMLElement.allowed(test.testName)
         var unique = name
         var number = 0
         while !suites[suite].names.insert(unique).inserted {
             number += 1
-            let base = XMLElement.allowed("\(name) (\(test?.testType ?? "again"))")
+            let base = XMLElement.allowed("\(name) (\(test.testType))")
             unique = number == 1 ? base : "\(base) \(number)"
         }
         return unique
@@ -141,14 +127,15 @@ package struct JUnitReport {
     ///
     /// A failed expectation is a failure. All other issues are errors. With a prefix, the element has Surefire's form with a
     /// separate element for the stack trace.
-    private mutating func problem(_ attempt: TestResult, of test: PlannedTest?, prefix: String = "") -> XMLElement {
+    private mutating func problem(_ attempt: TestResult, of test: PlannedTest, prefix: String = "") -> XMLElement {
+        let isOfModule = test.typeName.isEmpty
         let failures = attempt.issues.failures
         let worst = failures.worst
-        let name = worst?.kind == .expectation && test != nil ? "failure" : "error"
+        let name = worst?.kind == .expectation && !isOfModule ? "failure" : "error"
         var message = worst.map { DiagnosticText.message(for: $0, of: nil) } ?? "failed without an issue"
         if failures.count > 1 { message += " (and \(failures.count - 1) more)" }
         let attributes = [("message", message), ("type", worst?.kind.rawValue ?? "aborted")]
-        let body = body(of: failures, test)
+        let body = body(of: failures, isOfModule ? nil : test)
         byteCount += body.utf8.count
         if prefix.isEmpty { return XMLElement(name, attributes, content: body) }
         return XMLElement(
@@ -170,8 +157,8 @@ package struct JUnitReport {
         return body
     }
 
-    private mutating func output(_ attempt: TestResult?) -> [XMLElement] {
-        guard let attempt, !attempt.output.isEmpty || !attempt.attachments.isEmpty else { return [] }
+    private mutating func output(_ attempt: TestResult) -> [XMLElement] {
+        if attempt.output.isEmpty, attempt.attachments.isEmpty { return [] }
         let omitted = attempt.omittedOutputCount
         var text =
             (omitted > 0 ? "… \(omitted) bytes left out …\n" : "") + String(decoding: attempt.output, as: UTF8.self)
@@ -188,8 +175,9 @@ package struct JUnitReport {
         func counts(_ suites: [Suite]) -> [(name: String, value: String?)] {
             func sum(_ count: (Suite) -> Int) -> Int { suites.reduce(0) { $0 + count($1) } }
             return [
-                ("tests", String(sum(\.cases.count))), ("failures", String(sum { $0.count("failure") })),
-                ("errors", String(sum { $0.count("error") })), ("skipped", String(sum { $0.count("skipped") })),
+                ("tests", String(sum(\.cases.count))), ("failures", String(sum { $0.counts["failure"] ?? 0 })),
+                ("errors", String(sum { $0.counts["error"] ?? 0 })),
+                ("skipped", String(sum { $0.counts["skipped"] ?? 0 })),
                 ("time", time(sum(\.nanoseconds))),
             ]
         }

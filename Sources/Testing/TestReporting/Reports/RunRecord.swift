@@ -114,13 +114,12 @@ extension Sequence<TestIssue> {
 enum DecimalText {
     /// Returns seconds with six decimal places. The text always has a point, because some readers treat a number
     /// without a point as milliseconds.
-    static func seconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds) / 1000) }
+    static func seconds(_ nanoseconds: Int) -> String { milliseconds(nanoseconds / 1000) }
 
     /// Returns milliseconds with six decimal places.
-    static func milliseconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds)) }
-
-    private static func fraction(_ millionths: Int) -> String {
-        "\(millionths / 1_000_000).\(String(millionths % 1_000_000 + 1_000_000).dropFirst())"
+    static func milliseconds(_ nanoseconds: Int) -> String {
+        let millionths = max(0, nanoseconds)
+        return "\(millionths / 1_000_000).\(String(millionths % 1_000_000 + 1_000_000).dropFirst())"
     }
 }
 

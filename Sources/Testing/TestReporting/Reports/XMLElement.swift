@@ -3,44 +3,32 @@
 /// An element that contains other elements or text.
 struct XMLElement: Sendable {
     let name: String
-    /// The attributes. An attribute without a value is left out.
-    let attributes: [(name: String, value: String?)]
-    let content: String
-    /// The child elements, or nil for an element that contains text.
-    let children: [XMLElement]?
+    /// The lines without their ends. A line may contain a text with further line ends.
+    private let lines: [String]
 
+    /// Creates an element.
+    ///
+    /// - Parameters:
+    ///   - attributes: The attributes. An attribute without a value is left out.
+    ///   - children: The child elements, or nil for an element that contains text.
     init(
         _ name: String, _ attributes: [(name: String, value: String?)] = [], content: String = "",
         children: [XMLElement]? = nil
     ) {
         self.name = name
-        self.attributes = attributes
-        self.content = content
-        self.children = children
+        var start = "<\(name)"
+        for case (let name, let value?) in attributes {
+            start += " \(name)=\"\(Self.escaped(value, isAttribute: true))\""
+        }
+        if let children {
+            lines = ["\(start)>"] + children.flatMap(\.lines).map { "  \($0)" } + ["</\(name)>"]
+        } else {
+            lines = [content.isEmpty ? "\(start)/>" : "\(start)>\(Self.escaped(content))</\(name)>"]
+        }
     }
 
     /// The element as a document.
-    var document: String {
-        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        add(to: &text, indentation: "")
-        return text
-    }
-
-    private func add(to text: inout String, indentation: String) {
-        text += "\(indentation)<\(name)"
-        for case (let name, let value?) in attributes {
-            text += " \(name)=\"\(Self.escaped(value, isAttribute: true))\""
-        }
-        if let children {
-            text += ">\n"
-            for child in children { child.add(to: &text, indentation: indentation + "  ") }
-            text += "\(indentation)</\(name)>\n"
-        } else if content.isEmpty {
-            text += "/>\n"
-        } else {
-            text += ">\(Self.escaped(content))</\(name)>\n"
-        }
-    }
+    var document: String { (["<?xml version=\"1.0\" encoding=\"UTF-8\"?>"] + lines).joinedLines }
 
     /// Escapes the markup characters of XML and removes the characters that XML doesn't allow.
     ///

@@ -124,15 +124,10 @@ package struct DiagnosticText: Sendable {
     /// colons with no quote before it.
     static func looksLikeDiagnostic(_ text: String) -> Bool {
         let unquoted = text.prefix { $0 != "'" && $0 != "\"" }
-        var rest = unquoted
-        while let colon = rest.firstIndex(of: ":") {
-            let word = rest[..<colon].reversed().prefix { $0.isLetter }
-            if ["error", "warning", "note", "notice", "fixit", "testlogger"].contains(String(word.reversed())) {
-                return true
-            }
-            rest = rest[rest.index(after: colon)...]
+        return unquoted.split(separator: ":", omittingEmptySubsequences: false).dropLast().contains { part in
+            let word = String(part.reversed().prefix { $0.isLetter }.reversed())
+            return ["error", "warning", "note", "notice", "fixit", "testlogger"].contains(word)
         }
-        return false
     }
 
     /// Escapes control characters and line separators as in string literals.

@@ -169,9 +169,7 @@ package enum FileAccess {
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-            }
+            let name = String(cString: inclass_name(entry))
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()

@@ -14,8 +14,8 @@ package struct FileCoverage: Equatable, Sendable {
 }
 
 /// The reason why no coverage is available.
-package struct CoverageError: Error, Equatable, CustomStringConvertible {
-    package var description: String
+private struct CoverageError: Error, CustomStringConvertible {
+    var description: String
 }
 
 package struct CoverageReport {
@@ -41,7 +41,7 @@ package struct CoverageReport {
     /// Merges the profiles and writes `IMAGE.lcov`.
     ///
     /// - Returns: the files of the module, sorted by path, and the path of the report.
-    package func finish() throws(CoverageError) -> (files: [FileCoverage], lcovPath: String) {
+    package func finish() throws -> (files: [FileCoverage], lcovPath: String) {
         let parts = profiles
         guard !parts.isEmpty else {
             throw CoverageError(description: "no profile was written; build with '--enable-code-coverage'")
@@ -53,23 +53,19 @@ package struct CoverageReport {
             "llvm-cov", ["export", "-format=lcov", "-instr-profile=\(merged)", module.image] + module.sources)
         let files = Self.files(lcov: exported).map { withoutTests($0) }.sorted { $0.path < $1.path }
         let path = "\(module.image).lcov"
-        do throws(SystemError) { try FileAccess.write(Array(Self.lcov(files).utf8), to: path) } catch {
-            throw CoverageError(description: error.description)
-        }
+        try FileAccess.write(Array(Self.lcov(files).utf8), to: path)
         return (files, path)
     }
 
-    private func output(_ tool: String, _ words: [String]) throws(CoverageError) -> String {
+    private func output(_ tool: String, _ words: [String]) throws -> String {
         // Only the tools of the compiler's own version can read its profiles.
         guard let program = FileAccess.program(named: tool, beside: module.clang) else {
             throw CoverageError(description: "there is no \(tool) beside the compiler or on the PATH")
         }
-        do {
-            let result = try ChildProcess.run([program] + words)
-            let text = String(decoding: result.output, as: UTF8.self)
-            guard result.end == .exited(0) else { throw CoverageError(description: "\(tool) failed: \(text)") }
-            return text
-        } catch { throw CoverageError(description: "\(error)") }
+        let result = try ChildProcess.run([program] + words)
+        let text = String(decoding: result.output, as: UTF8.self)
+        guard result.end == .exited(0) else { throw CoverageError(description: "\(tool) failed: \(text)") }
+        return text
     }
 
     /// Removes the lines between `#if … DEBUG …` or `… IN_CLASS_TESTS` and its end.

@@ -64,7 +64,7 @@ package struct ImageLinker {
             instrumentation.formUnion(Instrumentation.found(in: object))
         }
         guard hasRunner else { return .compiledOut }
-        try link(paths, words, unique(autolinked) + options.words(for: instrumentation))
+        try link(paths, words, autolinked.unique + options.words(for: instrumentation))
         return .linked
     }
 
@@ -79,11 +79,6 @@ package struct ImageLinker {
             throw .obstacle("\(path) is an object for another machine; cross-compiled tests can't run here")
         }
         throw .failed("\(path) isn't an object file")
-    }
-
-    private func unique(_ words: [String]) -> [String] {
-        var seen: Set<String> = []
-        return words.filter { seen.insert($0).inserted }
     }
 
     private func clangPath() throws(LinkError) -> String {

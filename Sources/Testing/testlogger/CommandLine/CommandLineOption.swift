@@ -4,14 +4,16 @@ import TestReporting
 import TestSupervision
 
 /// An option of the command line.
-struct CommandLineOption {
+struct CommandLineOption: Sendable {
     /// Sets a value. For an invalid text, returns a description of valid texts, and the valid words if there are only a few.
-    typealias Setter = (inout CommandLineOptions, String) -> (expected: String, words: [String])?
+    typealias Setter = @Sendable (inout CommandLineOptions, String) -> (expected: String, words: [String])?
 
     /// The names and the value, as in the help.
     private let synopsis: String
     private let help: String
     private let setter: Setter
+
+    private typealias Path<Value> = WritableKeyPath<CommandLineOptions, Value> & Sendable
 
     private init(_ synopsis: String, _ help: String, _ setter: @escaping Setter) {
         self.synopsis = synopsis
@@ -65,8 +67,8 @@ struct CommandLineOption {
 
     /// Sets a property to the value that a closure reads from the text. The closure returns nil for an invalid text.
     private static func value<Value>(
-        _ path: WritableKeyPath<CommandLineOptions, Value>, _ expected: String = "", _ words: [String] = [],
-        _ read: @escaping (String) -> Value?
+        _ path: Path<Value>, _ expected: String = "", _ words: [String] = [],
+        _ read: @escaping @Sendable (String) -> Value?
     ) -> Setter {
         { options, text in
             guard let value = read(text) else { return (expected, words) }
@@ -75,29 +77,27 @@ struct CommandLineOption {
         }
     }
 
-    private static func flag(_ path: WritableKeyPath<CommandLineOptions, Bool>) -> Setter { value(path) { _ in true } }
+    private static func flag(_ path: Path<Bool>) -> Setter { value(path) { _ in true } }
 
-    private static func text(_ path: WritableKeyPath<CommandLineOptions, String?>, _ name: String) -> Setter {
+    private static func text(_ path: Path<String?>, _ name: String) -> Setter {
         value(path, "\(name), which is not empty") { $0.isEmpty ? nil : .some($0) }
     }
 
-    private static func number(
-        _ path: WritableKeyPath<CommandLineOptions, Int>, of unit: String, allowsZero: Bool = false
-    ) -> Setter {
+    private static func number(_ path: Path<Int>, of unit: String, allowsZero: Bool = false) -> Setter {
         value(path, "a number of \(unit)\(allowsZero ? "" : " above 0")") { text in
             Int(text).flatMap { $0 >= (allowsZero ? 0 : 1) ? $0 : nil }
         }
     }
 
-    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ path: WritableKeyPath<CommandLineOptions, Choice?>
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable & SendableMetatype>(
+        _ path: Path<Choice?>
     ) -> Setter {
         let names = Choice.allCases.map(\.rawValue)
         return value(path, "one of \(names.joined(separator: ", "))", names) { Choice(rawValue: $0).map { .some($0) } }
     }
 
     /// Appends one of several texts. An empty pattern would match every name.
-    private static func list(_ path: WritableKeyPath<CommandLineOptions, [String]>, _ value: String) -> Setter {
+    private static func list(_ path: Path<[String]>, _ value: String) -> Setter {
         { options, text in
             if text.isEmpty { return ("\(value), which is not empty", []) }
             options[keyPath: path].append(text)
@@ -120,17 +120,14 @@ struct CommandLineOption {
     // MARK: The table
 
     /// All options, under the titles of the help.
-    private static var sections: [(title: String, options: [CommandLineOption])] {
-        [
-            ("selection", selection), ("running", running), ("mutation testing", mutationTesting),
-            ("changing sources, debugging", changing), ("output", output),
-        ]
-    }
+    private static let sections: [(title: String, options: [CommandLineOption])] = [
+        ("selection", selection), ("running", running), ("mutation testing", mutationTesting),
+        ("changing sources, debugging", changing), ("output", output),
+    ]
 
-    static var all: [CommandLineOption] {
-        // Only the build plugin uses the last one.
+    // Only the build plugin uses the last one.
+    static let all: [CommandLineOption] =
         sections.flatMap(\.options) + [CommandLineOption("--marker FILE", "", marker)]
-    }
 
     /// The options that `.testlogger` may contain.
     private static let namesOfPackage = [
@@ -138,103 +135,84 @@ struct CommandLineOption {
         "--color",
     ]
 
-    private static var selection: [CommandLineOption] {
-        [
-            .init(
-                "--filter PATTERN", "only tests whose Type.test matches; may be repeated", list(\.filters, "PATTERN")),
-            .init("--skip PATTERN", "no tests whose Type.test matches; may be repeated", list(\.exclusions, "PATTERN")),
-            .init("--exact", "patterns are whole names instead of regular expressions", flag(\.isExact)),
-            .init(
-                "--test-type NAME", "the lists of this name; may be repeated [unit]",
-                list(\.run.choice.testTypes, "NAME")),
-            .init("--failed", "only what failed in the last run", flag(\.run.choice.isFailedOnly)),
-            .init(
-                "--changed", "only tests in sources that have changed since the last run",
-                flag(\.run.choice.isChangedOnly)),
-            .init(
-                "--shard I/N", "only the I-th of N parts, for N machines",
-                value(\.run.choice.shard, "I/N with I from 1 to N") { TestShard($0).map { .some($0) } }),
-            .init(
-                "--no-tests pass|fail", "result of an empty selection [pass with --shard, --failed, --changed]",
-                choice(\.emptyChoice)),
-            .init("-l, --list", "print the selected tests, and run nothing", flag(\.run.isListing)),
-        ]
-    }
+    private static let selection: [CommandLineOption] = [
+        .init("--filter PATTERN", "only tests whose Type.test matches; may be repeated", list(\.filters, "PATTERN")),
+        .init("--skip PATTERN", "no tests whose Type.test matches; may be repeated", list(\.exclusions, "PATTERN")),
+        .init("--exact", "patterns are whole names instead of regular expressions", flag(\.isExact)),
+        .init(
+            "--test-type NAME", "the lists of this name; may be repeated [unit]",
+            list(\.run.choice.testTypes, "NAME")),
+        .init("--failed", "only what failed in the last run", flag(\.run.choice.isFailedOnly)),
+        .init(
+            "--changed", "only tests in sources that have changed since the last run",
+            flag(\.run.choice.isChangedOnly)),
+        .init(
+            "--shard I/N", "only the I-th of N parts, for N machines",
+            value(\.run.choice.shard, "I/N with I from 1 to N") { TestShard($0).map { .some($0) } }),
+        .init(
+            "--no-tests pass|fail", "result of an empty selection [pass with --shard, --failed, --changed]",
+            choice(\.emptyChoice)),
+        .init("-l, --list", "print the selected tests, and run nothing", flag(\.run.isListing)),
+    ]
 
-    private static var running: [CommandLineOption] {
-        [
-            .init(
-                "--timeout MS", "the limit of a test that sets none itself [10000]",
-                number(\.run.timeoutMilliseconds, of: "milliseconds")),
-            .init(
-                "-j, --jobs N", "how many workers may run at once [the number of processors]",
-                number(\.jobCount, of: "workers")),
-            .init("--isolate", "run each test in a process of its own", flag(\.run.isolatesTests)),
-            .init("--fail-fast", "begin nothing after the first failure", flag(\.run.stopsAtFirstFailure)),
-            .init(
-                "--retries N", "run a failed test up to N times more; one that then passes is flaky",
-                number(\.run.retryCount, of: "further attempts", allowsZero: true)),
-            .init("--fail-on-flaky", "exit with status 1 if a test is flaky", flag(\.failsOnFlaky)),
-            .init("--repeat N", "run everything N times", number(\.repetitionCount, of: "runs")),
-            .init(
-                "--until-failure", "run everything until a test fails, at most --repeat N times",
-                flag(\.isUntilFailure)),
-            .init(
-                "--shuffle [SEED]", "run in random order; failures name the seed that repeats it",
-                value(\.run.shuffleSeed, "a whole number as its seed") { text in
-                    text.isEmpty ? .random(in: 1...99_999) : UInt64(text).map { .some($0) }
-                }),
-            .init("--watch", "build and run again whenever a source is saved", flag(\.isWatching)),
-        ]
-    }
+    private static let running: [CommandLineOption] = [
+        .init(
+            "--timeout MS", "the limit of a test that sets none itself [10000]",
+            number(\.run.timeoutMilliseconds, of: "milliseconds")),
+        .init(
+            "-j, --jobs N", "how many workers may run at once [the number of processors]",
+            number(\.jobCount, of: "workers")),
+        .init("--isolate", "run each test in a process of its own", flag(\.run.isolatesTests)),
+        .init("--fail-fast", "begin nothing after the first failure", flag(\.run.stopsAtFirstFailure)),
+        .init(
+            "--retries N", "run a failed test up to N times more; one that then passes is flaky",
+            number(\.run.retryCount, of: "further attempts", allowsZero: true)),
+        .init("--fail-on-flaky", "exit with status 1 if a test is flaky", flag(\.failsOnFlaky)),
+        .init("--repeat N", "run everything N times", number(\.repetitionCount, of: "runs")),
+        .init("--until-failure", "run everything until a test fails, at most --repeat N times", flag(\.isUntilFailure)),
+        .init(
+            "--shuffle [SEED]", "run in random order; failures name the seed that repeats it",
+            value(\.run.shuffleSeed, "a whole number as its seed") { text in
+                text.isEmpty ? .random(in: 1...99_999) : UInt64(text).map { .some($0) }
+            }),
+        .init("--watch", "build and run again whenever a source is saved", flag(\.isWatching)),
+    ]
 
-    private static var mutationTesting: [CommandLineOption] {
-        [
-            .init(
-                "--mutants", "change the sources, one place at a time, and warn where no test fails",
-                flag(\.isMutating)),
-            .init("--budget SECONDS", "how long that may take [300]", number(\.budgetSeconds, of: "seconds")),
-        ]
-    }
+    private static let mutationTesting: [CommandLineOption] = [
+        .init("--mutants", "change the sources, one place at a time, and warn where no test fails", flag(\.isMutating)),
+        .init("--budget SECONDS", "how long that may take [300]", number(\.budgetSeconds, of: "seconds")),
+    ]
 
-    private static var changing: [CommandLineOption] {
-        [
-            .init(
-                "--accept", "write values that were got over the literals and golden files expected",
-                flag(\.run.isAccepting)),
-            .init("--fix-lists", "add tests that are in no list to theirs", flag(\.fixesLists)),
-            .init("--debug TEST", "start gdb or lldb on one test", text(\.debuggedTest, "TEST")),
-        ]
-    }
+    private static let changing: [CommandLineOption] = [
+        .init(
+            "--accept", "write values that were got over the literals and golden files expected",
+            flag(\.run.isAccepting)),
+        .init("--fix-lists", "add tests that are in no list to theirs", flag(\.fixesLists)),
+        .init("--debug TEST", "start gdb or lldb on one test", text(\.debuggedTest, "TEST")),
+    ]
 
-    private static var output: [CommandLineOption] {
-        [
-            .init("-v, --verbose", "show every test with its outcome", verbosity(.tests)),
-            .init("-vv", "show every test when it begins, too", verbosity(.progress)),
-            .init(
-                "--slow MS", "warn of each test that takes longer; list the ten slowest",
-                number(\.run.slowMilliseconds, of: "milliseconds")),
-            .init(
-                "--no-capture", "show what tests print, as they print it; uses one worker", flag(\.run.leavesOutput)),
-            .init(
-                "--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]",
-                choice(\.colour)),
-            .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath, "PATH")),
-            .init(
-                "--json PATH", "write events as JSON lines; '-' prints them instead of the text",
-                text(\.jsonPath, "PATH")),
-            .init(
-                "--github", "write GitHub annotations and a step summary [on in GitHub Actions]", flag(\.isOnGitHub)),
-            .init(
-                "--coverage", "report lines that tests reach, of a build with --enable-code-coverage",
-                flag(\.run.leavesProfiles)),
-            .init(
-                "--stable-output", "print no times, and relative paths, so that output can be compared",
-                flag(\.run.isStable)),
-            .init("--version", "print the version", flag(\.wantsVersion)),
-            .init("-h, --help", "print this", flag(\.wantsHelp)),
-        ]
-    }
+    private static let output: [CommandLineOption] = [
+        .init("-v, --verbose", "show every test with its outcome", verbosity(.tests)),
+        .init("-vv", "show every test when it begins, too", verbosity(.progress)),
+        .init(
+            "--slow MS", "warn of each test that takes longer; list the ten slowest",
+            number(\.run.slowMilliseconds, of: "milliseconds")),
+        .init("--no-capture", "show what tests print, as they print it; uses one worker", flag(\.run.leavesOutput)),
+        .init("--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]", choice(\.colour)),
+        .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath, "PATH")),
+        .init(
+            "--json PATH", "write events as JSON lines; '-' prints them instead of the text",
+            text(\.jsonPath, "PATH")),
+        .init("--github", "write GitHub annotations and a step summary [on in GitHub Actions]", flag(\.isOnGitHub)),
+        .init(
+            "--coverage", "report lines that tests reach, of a build with --enable-code-coverage",
+            flag(\.run.leavesProfiles)),
+        .init(
+            "--stable-output", "print no times, and relative paths, so that output can be compared",
+            flag(\.run.isStable)),
+        .init("--version", "print the version", flag(\.wantsVersion)),
+        .init("-h, --help", "print this", flag(\.wantsHelp)),
+    ]
 
     // MARK: Help
 

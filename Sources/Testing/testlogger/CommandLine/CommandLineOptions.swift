@@ -93,7 +93,7 @@ struct CommandLineOptions {
     /// The names of all options on the command line.
     private(set) var given: Set<String> = []
     /// The choices of `.testlogger`.
-    private(set) var packageChoices: [PackageChoice] = []
+    private(set) var packageChoices: [PackageOptions.Line] = []
 
     /// Reads the words after the program's name.
     init(_ words: [String]) throws(UsageError) {
@@ -159,7 +159,7 @@ struct CommandLineOptions {
             throw UsageError(
                 description: "'\(line.path):\(line.line)' can't be combined with '--fix-lists', which checks all lists")
         }
-        if let jsonPath, jsonPath == junitPath {
+        if let jsonPath, let junitPath, Self.destination(jsonPath) == Self.destination(junitPath) {
             let place = jsonPath == Self.standardOutput ? "print to the standard output" : "write '\(jsonPath)'"
             throw UsageError(description: "options '--json' and '--junit' can't both \(place)")
         }
@@ -167,6 +167,13 @@ struct CommandLineOptions {
         if given.contains("--budget") { throw UsageError(description: "option '--budget' needs '--mutants'") }
         guard let source = sources.first else { return }
         throw UsageError(description: "'\(source)' has no line; write '\(source):LINE', or add '--mutants'")
+    }
+
+    /// Returns a report's absolute path without links. The report may not exist yet.
+    private static func destination(_ path: String) -> String {
+        if path == standardOutput { return path }
+        let folder = FileAccess.directory(of: path)
+        return FileAccess.realPath(path) ?? "\(FileAccess.realPath(folder) ?? folder)/\(FileAccess.name(of: path))"
     }
 
     /// Splits `--jobs=2` and `-j2`.
@@ -183,37 +190,26 @@ struct CommandLineOptions {
     /// Applies the options of a package that the command line doesn't contain.
     mutating func add(_ package: PackageOptions) throws(LocatedError) {
         for line in package.lines {
-            var column = line.column
-            do throws(UsageError) {
+            var place = line.place
+            do {
                 let option = try CommandLineOption.named(line.name)
                 guard option.isOfPackage else {
                     throw UsageError(description: "option '\(line.name)' can't be set in .testlogger")
                 }
-                column = line.valueColumn
+                place = line.valuePlace
                 // An option that the command line overrides is checked, too.
                 var changed = self
                 try option.set(&changed, line.value, as: line.name)
-                do throws(PatternError) {
-                    if option.name == "--skip" { _ = try TestPattern(line.value ?? "") }
-                } catch { throw UsageError(description: error.description) }
+                if option.name == "--skip" { _ = try TestPattern(line.value ?? "") }
                 if given.contains(option.name) { continue }
                 self = changed
-                if ["--test-type", "--skip"].contains(option.name), let value = line.value {
-                    let place = SourcePlace(path: package.path, line: line.number, column: column)
-                    packageChoices.append(PackageChoice(name: option.name, value: value, place: place))
-                }
-            } catch {
-                throw LocatedError(path: package.path, line: line.number, column: column, error.description)
-            }
+                if ["--test-type", "--skip"].contains(option.name) { packageChoices.append(line) }
+            } catch { throw LocatedError(at: place, "\(error)") }
         }
     }
 
-    private static func patterns(_ texts: [String], areExact: Bool) throws(PatternError)
-        -> [TestPattern]
-    {
-        var patterns: [TestPattern] = []
-        for text in texts { patterns.append(areExact ? TestPattern(exactly: text) : try TestPattern(text)) }
-        return patterns
+    private static func patterns(_ texts: [String], areExact: Bool) throws(PatternError) -> [TestPattern] {
+        try texts.map { text throws(PatternError) in areExact ? TestPattern(exactly: text) : try TestPattern(text) }
     }
 
     /// Returns the options of each run, including the options of the package.
@@ -250,6 +246,7 @@ extension CommandLineOptions: SelfTesting {
         [
             "testReadsEveryFormOfOption": testReadsEveryFormOfOption,
             "testHelpNamesEveryOption": testHelpNamesEveryOption,
+            "testReportsGoToDifferentFiles": testReportsGoToDifferentFiles,
         ]
             + .each("testReportsInvalidCommandLines", mistakes) { line, text in
                 let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -321,6 +318,29 @@ extension CommandLineOptions: SelfTesting {
         ("--failed --accept", "option '--failed' can't be combined with '--accept'"),
         ("--zzzzzzzz", "unknown option '--zzzzzzzz'"),
     ]
+
+    private static func testReportsGoToDifferentFiles() throws {
+        let folder = try temporaryDirectory()
+        mkdir("\(folder)/real", 0o700)
+        symlink("real", "\(folder)/link")
+        symlink("link/report", "\(folder)/report")
+        func error(_ json: String, _ junit: String) -> String? {
+            do { _ = try CommandLineOptions(["--json", json, "--junit", junit]) } catch { return "\(error)" }
+            return nil
+        }
+        // The report may exist or not.
+        for _ in 0..<2 {
+            for other in ["real/./report", "real/../real/report", "link/report", "/real//report"] {
+                let text = "options '--json' and '--junit' can't both write '\(folder)/real/report'"
+                expectEqual(error("\(folder)/real/report", "\(folder)/\(other)"), text, other)
+            }
+            expectNil(error("\(folder)/real/report", "\(folder)/real/other"))
+            try FileAccess.write([], to: "\(folder)/real/report")
+        }
+        expectNotNil(error("\(folder)/real/report", "\(folder)/report"), "a link to the report")
+        expectNotNil(error("x1", "./x1"), "paths in the current directory")
+        expectNil(error("-", "./-"), "the standard output and a file")
+    }
 
     private static func testHelpNamesEveryOption() {
         let help = CommandLineOption.help

@@ -25,7 +25,7 @@ struct SubjectFinder {
     }
 
     /// Finds the modules that words name. All objects form one module.
-    func find(_ words: [String]) throws(UsageError) -> [ModuleDescription] {
+    func find(_ words: [String]) throws -> [ModuleDescription] {
         let objects = words.filter { $0.hasSuffix(".o") }
         for object in objects where !FileAccess.exists(object) {
             throw UsageError(description: "there is no object \(object)")
@@ -74,7 +74,7 @@ struct SubjectFinder {
         return sources.first { FileAccess.realPath($0) == real } ?? path
     }
 
-    private func find(_ word: String) throws(UsageError) -> ModuleDescription {
+    private func find(_ word: String) throws -> ModuleDescription {
         if word.hasSuffix(".inclass") { return try Self.description(at: word) }
         if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {
             guard let path = FileAccess.realPath(word) else {
@@ -101,11 +101,9 @@ struct SubjectFinder {
         return module
     }
 
-    private static func description(at path: String) throws(UsageError) -> ModuleDescription {
-        do {
-            let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
-            return try ModuleDescription(lines: text, path: path, products: BuildPlace.programFolder)
-        } catch { throw UsageError(description: "\(error)") }
+    private static func description(at path: String) throws -> ModuleDescription {
+        let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+        return try ModuleDescription(lines: text, path: path, products: BuildPlace.programFolder)
     }
 
     /// The modules that the plugins have described in a build of this package, sorted by name.
@@ -190,7 +188,7 @@ extension SubjectFinder: SelfTesting {
     }
 
     private static func error(_ words: [String], in subjects: SubjectFinder) -> String? {
-        expectThrows(UsageError.self, "\(words)") { _ = try subjects.find(words) }?.description
+        expectThrows((any Error).self, "\(words)") { _ = try subjects.find(words) }.map { "\($0)" }
     }
 
     private static func modules(_ subjects: [ModuleDescription]) -> [String] { subjects.map(\.module) }

@@ -42,10 +42,7 @@ final class SubjectRunner {
     /// Writes the reports, even if the run ended early.
     func finishReports(earlyReason: String?, nanoseconds: Int) {
         if options.run.isListing { return }
-        do throws(SystemError) { try reports.finish(earlyReason: earlyReason, nanoseconds: nanoseconds) } catch {
-            TestLogger.complain(error.description)
-            add(.notRun)
-        }
+        attempt { try reports.finish(earlyReason: earlyReason, nanoseconds: nanoseconds) }
     }
 
     /// Runs the tests of a module. Afterwards, `status` is the worst status so far.
@@ -94,25 +91,12 @@ final class SubjectRunner {
         for path in options.subjects { utimes(path, nil) }
     }
 
-    /// Starts a debugger on a test of the first subject that has it.
-    func debug(_ test: String, _ modules: [ModuleDescription]) -> ExitStatus {
-        var names: [String] = []
-        for module in modules where module.isImage || link(module) {
-            var listing = RunOptions()
-            listing.isListing = true
-            let run = TestRun(module, options: listing) { _ in }
-            do throws(RunError) { _ = try run.run() } catch {
-                TestLogger.complain(error.description)
-                return .notRun
-            }
-            if let index = run.plan.firstIndex(where: { $0.name == test }) {
-                return Debugging.start(
-                    module, workerName: run.workerName(ofTestAt: index), place: run.place(ofTestAt: index))
-            }
-            names += run.plan.map(\.name)
+    /// Prints the error of a part without which the tests haven't run as they should.
+    private func attempt(_ body: () throws -> Void) {
+        do { try body() } catch {
+            TestLogger.complain("\(error)")
+            add(.notRun)
         }
-        TestLogger.complain("there is no test '\(test)'" + suggestion(for: test, among: names))
-        return .nothingToRun
     }
 
     private func add(_ new: ExitStatus) {
@@ -190,7 +174,7 @@ final class SubjectRunner {
             if options.run.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
         }
         if options.run.leavesProfiles { CoverageReport(module).begin() }
-        do throws(RunError) {
+        attempt {
             let result = try run.run()
             plan += run.plan
             found += run.fixes
@@ -208,9 +192,6 @@ final class SubjectRunner {
             } else {
                 warnOfTypes(module, run.plan, terminal)
             }
-        } catch {
-            TestLogger.complain(error.description)
-            add(.notRun)
         }
     }
 
@@ -221,7 +202,7 @@ final class SubjectRunner {
     }
 
     private func printCoverage(_ module: ModuleDescription) {
-        do throws(CoverageError) {
+        attempt {
             let (files, path) = try CoverageReport(module).finish()
             let paths = options.paths(root: module.root, isRelative: true)
             for file in files where file.lineCount > 0 {
@@ -229,9 +210,6 @@ final class SubjectRunner {
                 print("coverage: \(percentage) % of \(file.lineCount) lines of \(paths.text(file.path))")
             }
             print("coverage: by line in \(paths.text(path))")
-        } catch {
-            TestLogger.complain(error.description)
-            add(.notRun)
         }
     }
 
@@ -263,6 +241,56 @@ final class SubjectRunner {
             show(.warning(SourceWarning(place: place, text: what)), on: terminal)
             tally.warnings += 1
         }
+    }
+}
+
+// MARK: - Debugging
+
+extension SubjectRunner {
+    /// Starts gdb or lldb on a test of the first subject that has it, with a breakpoint where the test begins.
+    func debug(_ test: String, _ modules: [ModuleDescription]) -> ExitStatus {
+        var names: [String] = []
+        for module in modules where module.isImage || link(module) {
+            var listing = RunOptions()
+            listing.isListing = true
+            let run = TestRun(module, options: listing) { _ in }
+            do throws(RunError) { _ = try run.run() } catch {
+                TestLogger.complain(error.description)
+                return .notRun
+            }
+            if let index = run.plan.firstIndex(where: { $0.name == test }) {
+                return startDebugger(
+                    on: module, workerName: run.workerName(ofTestAt: index), place: run.place(ofTestAt: index))
+            }
+            names += run.plan.map(\.name)
+        }
+        TestLogger.complain("there is no test '\(test)'" + suggestion(for: test, among: names))
+        return .nothingToRun
+    }
+
+    /// Replaces this process with the debugger. Returns only if no debugger could be started.
+    private func startDebugger(on module: ModuleDescription, workerName: String, place: SourcePlace?) -> ExitStatus {
+        let chosen = Environment.value(of: "IN_CLASS_DEBUGGER").map { [$0] } ?? ["gdb", "lldb"]
+        guard let program = chosen.compactMap(FileAccess.program).first else {
+            TestLogger.complain("there is no \(chosen.joined(separator: " or ")) on the PATH")
+            return .notRun
+        }
+        let image = [module.image, "--in-class-debug", module.module, workerName]
+        var words = [program]
+        if FileAccess.name(of: program).hasPrefix("lldb") {
+            if let place { words += ["-o", "breakpoint set --file \(place.path) --line \(place.line)"] }
+            words += ["--"] + image
+        } else {
+            // Swift's own crash reporter would handle the crash before the debugger does.
+            words += ["-q", "-ex", "set breakpoint pending on", "-ex", "set environment SWIFT_BACKTRACE enable=no"]
+            if let place { words += ["-ex", "break \(place.path):\(place.line)"] }
+            words += ["--args"] + image
+        }
+        fflush(nil)
+        var arguments = words.map { strdup($0) } + [nil]
+        execv(program, &arguments)
+        TestLogger.complain(SystemError("start \(program)").description)
+        return .notRun
     }
 }
 

@@ -1,1 +1,0 @@
-../InClassTests/BinaryLibraries.swift

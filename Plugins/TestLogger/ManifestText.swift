@@ -1,1 +1,0 @@
-../InClassTests/ManifestText.swift

@@ -59,15 +59,15 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 ///
 /// For each test that the supervisor requests, the worker sends `begin`, at most one `directory`, any number of `attachment`
 /// and `issue`, at most one `skip`, and `end`. It sends `idle` after the last requested test, or `changed` after any of
-/// them. `stray` may be sent at any time. A dying worker first sends `crash` or `exit` if it can.
+/// them. `stray` may be sent at any time. Before a worker ends by itself, it sends `finished`. A dying worker first sends
+/// `crash` or `exit` if it can.
 // PERF: the cases with texts are indirect, so that `begin` and `end` stay small values without references.
 package enum TestEvent: Equatable, Sendable {
     /// The version of this protocol. A reader rejects any other version.
     case version(Int)
     /// The list of the following `planned` and `row` events, with all fields that they don't contain.
     indirect case list(PlannedTest)
-    indirect case planned(testName: String)
-    indirect case row(testName: String, PlannedTest.TableRow)
+    indirect case planned(testName: String, row: PlannedTest.TableRow? = nil)
     /// The end of the plan, with its number of tests and a hash of its lines.
     case ready(count: Int, hash: Int)
     /// The begin of a test. Its output starts at this offset of the worker's output file.
@@ -87,13 +87,15 @@ package enum TestEvent: Equatable, Sendable {
     case idle
     /// A test has changed the state of its process. The worker ends and runs no further tests.
     case changed
+    /// The worker runs no further tests and ends. A worker that ends without this event has been ended by its tests.
+    case finished
     /// A crash with its return addresses, relative to the start of the image, innermost first.
     indirect case crash(signal: Int, frames: [Int])
     indirect case exit(frames: [Int])
     /// A type without tests to run. Its list is empty, or the reason is given.
     indirect case untested(typeName: String, reason: String?)
 
-    package static let currentVersion = 7
+    package static let currentVersion = 8
 }
 
 // MARK: - Reading
@@ -128,7 +130,8 @@ extension TestEvent {
                 timeoutMilliseconds: reader.number())
             return .list(test)
         case "row":
-            return .row(testName: reader.text(), PlannedTest.TableRow(table: reader.text(), index: reader.number()))
+            return .planned(
+                testName: reader.text(), row: PlannedTest.TableRow(table: reader.text(), index: reader.number()))
         case "issue":
             return reader.issue().map(TestEvent.issue)
         case "stray":
@@ -142,6 +145,7 @@ extension TestEvent {
         case "skip": return .skip(reason: reader.text())
         case "idle": return .idle
         case "changed": return .changed
+        case "finished": return .finished
         case "crash": return .crash(signal: reader.number(), frames: reader.rest { $0.number() })
         case "exit": return .exit(frames: reader.rest { $0.number() })
         case "untested":
@@ -288,7 +292,10 @@ extension TestEvent: SelfTesting {
             (.list(test), { $0.add("list", [hostile, "unit", "", "50"]) }),
             (.planned(testName: hostile), { $0.add("planned", [hostile]) }),
             (.planned(testName: ""), { $0.add("planned", [""]) }),
-            (.row(testName: hostile, .init(table: "t\t", index: 12)), { $0.add("row", [hostile, "t\t", "12"]) }),
+            (
+                .planned(testName: hostile, row: .init(table: "t\t", index: 12)),
+                { $0.add("row", [hostile, "t\t", "12"]) }
+            ),
             (.ready(count: 0, hash: .min + 1), { $0.add("ready", 0, .min + 1) }),
             (.directory(path: hostile), { $0.add("directory", [hostile]) }),
             (.attachment(name: hostile), { $0.add("attachment", [hostile]) }),
@@ -298,6 +305,7 @@ extension TestEvent: SelfTesting {
             (.end(index: 0, nanoseconds: -123, outputEnd: 0), { $0.add("end", 0, -123, 0) }),
             (.skip(reason: hostile), { $0.add("skip", [hostile]) }),
             (.idle, { $0.add("idle") }), (.changed, { $0.add("changed") }),
+            (.finished, { $0.add("finished") }),
             (.crash(signal: 11, frames: [1, 2]), { $0.add("crash", 11, 1, 2) }),
             (.exit(frames: []), { $0.add("exit") }),
             (.untested(typeName: "T", reason: hostile), { $0.add("untested", ["T", hostile]) }),

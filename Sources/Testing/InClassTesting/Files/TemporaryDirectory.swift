@@ -148,10 +148,7 @@ enum TestDirectory {
         guard let stream = opendir(path) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = String(cString: inclass_name(entry))
-            if name != ".", name != ".." { names.append(name) }
-        }
+        while let name = inclass_next_name(stream) { names.append(String(cString: name)) }
         return names
     }
 }

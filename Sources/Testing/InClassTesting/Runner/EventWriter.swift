@@ -8,7 +8,7 @@ internal import InClassTestingSystem
 /// The buffer of one worker's lines and the descriptor that they are sent to.
 package struct EventWriter {
     /// The version of the protocol, which TestEvents checks.
-    static let version = 7
+    static let version = 8
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []
@@ -85,12 +85,6 @@ package struct EventWriter {
         }
     }
 
-    /// Waits until the supervisor ends this process. If a test has closed the descriptor, the supervisor notices that
-    /// it can't receive any more events.
-    private func waitForEnd() -> Never {
-        while true { pause() }
-    }
-
     /// Returns whether a text contains no bytes that need an escape.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = bytes.baseAddress else { return true }
@@ -116,7 +110,8 @@ package struct EventWriter {
             while sent < bytes.count {
                 let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
                 if count < 0, errno == EINTR { continue }
-                if count < 0, errno == EBADF { waitForEnd() }
+                // A test has closed the descriptor. The supervisor notices that and ends this process.
+                while count < 0, errno == EBADF { pause() }
                 if count <= 0 { return }  // the supervisor has ended
                 sent += count
             }

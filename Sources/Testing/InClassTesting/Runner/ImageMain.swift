@@ -68,6 +68,7 @@ enum ImageMain {
             // A test that cancels its task cancels only this task.
             while await Task.detached(operation: { await loop.run() }).value {}
             endIfLeaking()
+            Recorder.send { $0.add("finished") }
             // The leak check must still find the objects that the lists reference.
             withExtendedLifetime(loop) {}
             return 0
@@ -79,8 +80,7 @@ enum ImageMain {
     static func startDebugging(module: String, test name: String) -> Never {
         Recorder.connect(EventWriter(descriptor: -1))
         Recorder.printsIssues = true
-        let tests = plannedTests(module: module).filter { $0.name == name }
-        guard let test = tests.first else {
+        guard let test = plan(ofModule: module, only: nil).tests.first(where: { $0.name == name }) else {
             fputs("there is no test \(name)\n", inclass_stderr())
             exit(4)
         }
@@ -113,14 +113,6 @@ enum ImageMain {
         _exit(70)  // the main queue never ends
     }
 
-    private static func plannedTests(module: String) -> [Test] {
-        var tests: [Test] = []
-        for tested in TypeDiscovery.testedTypes().tested where isTested(tested.module, module) {
-            _ = add(tested, to: &tests)
-        }
-        return tests
-    }
-
     private static func isTested(_ name: String, _ module: String) -> Bool {
         module.isEmpty ? name != "InClassTesting" : name == module
     }
@@ -132,8 +124,12 @@ enum ImageMain {
         return words.count == 2 ? (Int(words[0]) ?? 0, words[1]) : (0, nil)
     }
 
-    /// Creates the lists of all types, or only of one type, and announces their tests.
-    private static func announcePlan(module: String, isKnown: Bool, only typeName: Substring?) -> [Test] {
+    /// Creates the lists of all types, or only of one type.
+    ///
+    /// - Returns: The tests, and the names of the types without tests to run, each with its reason or an empty text.
+    private static func plan(
+        ofModule module: String, only typeName: Substring?
+    ) -> (tests: [Test], untested: [[String]]) {
         let (types, untestable) = TypeDiscovery.testedTypes()
         var tests: [Test] = []
         var untested: [[String]] = []
@@ -143,6 +139,12 @@ enum ImageMain {
         for type in untestable where isTested(type.module, module) {
             untested.append([type.name, type.reason])
         }
+        return (tests, untested)
+    }
+
+    /// Creates the lists, and announces their tests.
+    private static func announcePlan(module: String, isKnown: Bool, only typeName: Substring?) -> [Test] {
+        let (tests, untested) = plan(ofModule: module, only: typeName)
         Recorder.send { writer in
             writer.add("version", EventWriter.version)
             for type in untested where !isKnown && typeName == nil { writer.add("untested", type) }

@@ -8,50 +8,18 @@ internal import InClassTestingSystem
 /// The process state at the beginning of every test of a worker.
 struct ProcessState {
     private let output: Int32
-    private let outputFile: FileIdentity?
-    private let errorFile: FileIdentity?
-    private let folder: FileIdentity?
-    private let mask: mode_t
+    private var state = inclass_read_state()
     /// The addresses of the variables, including the nil at the end, and their texts.
     private var variables: [UnsafeMutablePointer<CChar>?]
     private let variableTexts: Set<String>
-    private let settings: inclass_settings
-
-    /// The identity of a file.
-    private struct FileIdentity: Equatable {
-        let device: UInt64
-        let number: UInt64
-
-        init?(_ descriptor: Int32) {
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { return nil }
-            self.init(status)
-        }
-
-        init?(path: String) {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return nil }
-            self.init(status)
-        }
-
-        private init(_ status: stat) {
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            number = UInt64(truncatingIfNeeded: status.st_ino)
-        }
-    }
+    private var settings = inclass_read_settings()
 
     /// Saves the current state.
     init() {
         // A test is unlikely to use this number.
         output = fcntl(1, F_DUPFD_CLOEXEC, 200)
-        outputFile = FileIdentity(1)
-        errorFile = FileIdentity(2)
-        folder = FileIdentity(path: ".")
-        mask = umask(0)
-        umask(mask)
         variables = Self.presentVariables()
         variableTexts = Self.texts(of: variables)
-        settings = Self.presentSettings()
     }
 
     /// The size of the standard output if it is a file without a name. Only testlogger creates such a file.
@@ -69,29 +37,13 @@ struct ProcessState {
     /// Reading all settings takes longer than a short test. They are read after a failure, and in images that call a
     /// function that changes them.
     mutating func isChanged(afterFailure: Bool) -> Bool {
-        if FileIdentity(1) != outputFile || FileIdentity(2) != errorFile || FileIdentity(path: ".") != folder {
-            return true
-        }
-        let mask = umask(0)
-        umask(mask)
-        if mask != self.mask || areVariablesChanged() { return true }
-        guard afterFailure || Self.mayChangeSettings else { return false }
-        var (before, now) = (settings, Self.presentSettings())
-        return inclass_are_equal(&before, &now) == 0
+        if inclass_is_changed(&state) != 0 || areVariablesChanged() { return true }
+        return (afterFailure || Self.mayChangeSettings) && inclass_are_changed(&settings) != 0
     }
 
     /// Compares texts only if a pointer differs, because `setenv` replaces the pointer.
     private mutating func areVariablesChanged() -> Bool {
-        if let present = SystemSymbol.environment {
-            var index = 0
-            // SAFETY: both lists end with a nil, and the comparison ends at the first difference, so it doesn't read past
-            // the end.
-            let isSame = variables.withUnsafeBufferPointer { saved in
-                while index < saved.count, present[index] == saved[index] { index &+= 1 }
-                return index == saved.count
-            }
-            if isSame { return false }
-        }
+        if inclass_is_environment(variables, variables.count) != 0 { return false }
         let present = Self.presentVariables()
         if Self.texts(of: present) != variableTexts { return true }
         variables = present
@@ -100,7 +52,7 @@ struct ProcessState {
 
     private static func presentVariables() -> [UnsafeMutablePointer<CChar>?] {
         var found: [UnsafeMutablePointer<CChar>?] = []
-        guard var next = SystemSymbol.environment else { return [nil] }
+        guard var next = inclass_environment() else { return [nil] }
         while let variable = next.pointee {
             found.append(variable)
             next += 1
@@ -112,20 +64,22 @@ struct ProcessState {
         Set(variables.compactMap { $0.map { String(cString: $0) } })
     }
 
-    private static func presentSettings() -> inclass_settings {
-        var settings = inclass_settings()
-        inclass_read_settings(&settings)
-        return settings
-    }
-
     /// The functions that change settings.
-    private static let calls: Set<String> = [
+    private static let calls = [
         "sigaction", "signal", "bsd_signal", "sysv_signal", "ssignal", "sigset", "sigignore", "siginterrupt",
         "pthread_sigmask", "sigprocmask", "sighold", "sigrelse", "sigblock", "sigsetmask", "setrlimit", "setrlimit64",
         "prlimit", "prlimit64", "ulimit", "alarm", "ualarm", "setitimer", "setpriority", "nice", "setlocale", "syscall",
     ]
 
-    private static let mayChangeSettings = ImageSymbols.imports(among: calls)?.isEmpty != true
+    /// A Boolean value that indicates whether a sanitizer has replaced the system's functions with its own.
+    private static let isSanitized =
+        SystemSymbol.address(of: "__asan_init") != nil || SystemSymbol.address(of: "__tsan_init") != nil
+
+    /// A Boolean value that indicates whether code of this image may call a function that changes settings.
+    private static let mayChangeSettings = isSanitized || calls.contains { imports($0) }
+
+    private static let imageStart = SystemSymbol.image.start
+    private static func imports(_ name: String) -> Bool { inclass_imports(imageStart, name) != 0 }
 }
 
 // MARK: - In-class tests
@@ -146,8 +100,16 @@ extension ProcessState: SelfTesting {
     }
 
     private static let changes = [
+        Change(name: "input", isSetting: false) { close(0) == 0 },
         Change(name: "output", isSetting: false) { close(1) == 0 },
         Change(name: "errors", isSetting: false) { dup2(open("/dev/null", O_WRONLY), 2) == 2 },
+        Change(name: "output that doesn't wait", isSetting: false) {
+            fcntl(1, F_SETFL, fcntl(1, F_GETFL) ^ O_NONBLOCK) == 0
+        },
+        Change(name: "input that programs don't inherit", isSetting: false) {
+            fcntl(0, F_SETFD, fcntl(0, F_GETFD) ^ FD_CLOEXEC) == 0
+        },
+        Change(name: "rounding", isSetting: false) { call("fesetround", upward) == 0 },
         Change(name: "folder", isSetting: false) { chdir("/") == 0 },
         Change(name: "file mode mask", isSetting: false) { umask(0o777) != 0o777 },
         Change(name: "new variable", isSetting: false) { setenv("CHANGED_BY_TEST", "1", 1) == 0 },
@@ -175,6 +137,15 @@ extension ProcessState: SelfTesting {
             }
         },
     ]
+
+    /// `FE_UPWARD` of fenv.h, which is a number of the processor.
+    #if arch(x86_64)
+    private static let upward: Int32 = 0x800
+    #elseif arch(arm64)
+    private static let upward: Int32 = 0x40_0000
+    #else
+    private static let upward: Int32 = 3
+    #endif
 
     /// Calls a function with one number, by a name that the linker doesn't see.
     private static func call(_ name: String, _ number: Int32) -> Int32? {
@@ -216,10 +187,9 @@ extension ProcessState: SelfTesting {
     /// InClassTesting itself calls none of these functions. Otherwise every image would read all settings after every
     /// test.
     private static func testFindsImportedCallsOfThisImage() {
-        guard let found = ImageSymbols.imports(among: calls.union(["umask"])) else {
-            return expectTrue(ImageSymbols.isSanitized || !ImageSymbols.areReadable)
-        }
-        expectEqual(found, ["umask"])
+        #if canImport(Glibc)
+        if !isSanitized { expectEqual((calls + ["umask"]).filter(imports), ["umask"]) }
+        #endif
     }
 }
 #endif

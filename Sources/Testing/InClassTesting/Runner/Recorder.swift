@@ -124,8 +124,7 @@ package enum Recorder {
             guard let issue = passed(issue, from: scope) else { return }
             if let parent { return parent.add(issue.fields) }
             if printsIssues { return printIssue(issue) }
-            if getpid() != process { return sendFromChild(issue, of: owner) }
-            guard let owner, owner == runningIndex else { return recordStray(issue, of: owner) }
+            guard let owner, owner == runningIndex, getpid() == process else { return recordStray(issue, of: owner) }
             issueCount += 1
             if issue.knownReason == nil { failureCount += 1 }
             guard issueCount <= issueCountMax else { return }
@@ -153,8 +152,14 @@ package enum Recorder {
         return issue
     }
 
-    /// Records an issue of a test that has ended, or of an unknown test.
+    /// Records an issue of a test that has ended, or of an unknown test, or in a child process that a test has forked.
     private static func recordStray(_ issue: RecordedIssue, of owner: Int?) {
+        var issue = issue
+        if getpid() != process {
+            // The system writes only short lines as a whole.
+            (issue.texts, issue.notes) = (nil, [])
+            writer.removeAll(from: 0)
+        }
         guard writer.isConnected else { return strays.append(issue) }
         if owner == nil, issue.knownReason == nil {
             // The issue may belong to the running test.
@@ -162,17 +167,6 @@ package enum Recorder {
             failureCount += 1
         }
         writer.add(issue, of: owner)
-        writer.send()
-    }
-
-    /// Sends an issue from a child process that a test has forked.
-    private static func sendFromChild(_ issue: RecordedIssue, of owner: Int?) {
-        var short = issue
-        // The system writes only short lines as a whole.
-        short.texts = nil
-        short.notes = []
-        writer.removeAll(from: 0)
-        writer.add(short, of: owner)
         writer.send()
     }
 
@@ -281,6 +275,30 @@ func recordThrown(_ error: any Error, from part: String) throws {
             : error is RequirementNotMet ? "the failed requirement of another test" : errorText(error)
         let subject = part == "the test" ? "" : "\(part) "
         Recorder.record(RecordedIssue(kind: .thrownError, place: .test, message: "\(subject)threw \(text)"))
+    }
+}
+
+/// A lock that one thread holds at a time. InClassTesting has its own because it depends on no other module.
+struct Lock: @unchecked Sendable {
+    // SAFETY: used by the functions below only.
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    init() {
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+    }
+
+    /// Frees the lock. Call it after the last use of the lock.
+    func destroy() {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    /// Calls a closure while no other thread is in such a call. The closure must not use the same lock.
+    func withLock<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body()
     }
 }
 

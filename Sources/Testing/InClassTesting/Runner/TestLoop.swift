@@ -10,19 +10,22 @@ final class TestLoop: @unchecked Sendable {
     private let tests: [ImageMain.Test]
     /// The index of the first test in `tests`.
     private let first: Int
-    private var commands: CommandReader
+    /// The descriptor of the commands.
+    private let commands: Int32
     // PERF: in a debug build, the exclusivity check of an access takes longer than the access.
     @exclusivity(unchecked) private var state = ProcessState()
     @exclusivity(unchecked) private var outputEnd: Int
-    /// The current command, or nil before the first. The tests before its `next` have run.
-    @exclusivity(unchecked) private var command: Command?
+    /// The rest of the current command, or nil before the first. The tests before `next` have run.
+    @exclusivity(unchecked) private var ranges: ArraySlice<Range<Int>>?
+    /// A Boolean value that indicates whether no test of the command begins after a failure.
+    @exclusivity(unchecked) private var stopsAtFailure = false
     @exclusivity(unchecked) private var next = 0
     @exclusivity(unchecked) private var end = 0
 
     init(_ tests: [ImageMain.Test], first: Int, commands: Int32) {
         self.tests = tests
         self.first = first
-        self.commands = CommandReader(descriptor: commands)
+        self.commands = commands
         outputEnd = state.outputSize ?? 0
     }
 
@@ -36,10 +39,7 @@ final class TestLoop: @unchecked Sendable {
                 Recorder.send { $0.add("changed") }
                 return false
             }
-            if hasFailed, command?.stopsAtFailure ?? false {
-                (next, end) = (0, 0)
-                command?.ranges = []
-            }
+            if hasFailed, stopsAtFailure { (next, end, ranges) = (0, 0, []) }
             if Task.isCancelled { return true }
         }
         return false
@@ -53,14 +53,32 @@ final class TestLoop: @unchecked Sendable {
                 next &+= 1
                 return next &- 1
             }
-            if let range = command?.ranges.popFirst()?.clamped(to: first..<first + tests.count) {
+            if let range = ranges?.popFirst()?.clamped(to: first..<first + tests.count) {
                 (next, end) = (range.lowerBound, range.upperBound)
                 continue
             }
-            if command != nil { Recorder.send { $0.add("idle") } }
-            command = commands.next()
-            if command == nil { return nil }
+            if ranges != nil { Recorder.send { $0.add("idle") } }
+            guard let words = nextCommand() else { return nil }
+            stopsAtFailure = words.first == "try"
+            let numbers = words.dropFirst().compactMap { Int($0) }
+            ranges = stride(from: 1, to: numbers.count, by: 2).map { numbers[$0 - 1]..<numbers[$0] }[...]
         }
+    }
+
+    /// Reads the words of the next command, a line: `run`, or `try`, which stops at the first failure. Ranges of the plan
+    /// follow, each as FIRST and END. The supervisor sends a command only after the previous command.
+    ///
+    /// - Returns: nil if the supervisor has closed the commands.
+    private func nextCommand() -> [Substring]? {
+        var line: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while line.last != 0x0A {
+            let count = read(commands, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            line += chunk[..<count]
+        }
+        return String(decoding: line.dropLast(), as: UTF8.self).split(separator: " ")
     }
 
     /// Runs a test.
@@ -91,51 +109,6 @@ final class TestLoop: @unchecked Sendable {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
-    }
-}
-
-/// A part of the plan to run.
-private struct Command {
-    var ranges: ArraySlice<Range<Int>>
-    /// A Boolean value that indicates whether no test begins after a failure.
-    var stopsAtFailure: Bool
-}
-
-/// Reads commands, one per line. A command is `run`, or `try`, which stops at the first failure. Ranges of the plan
-/// follow, each as FIRST and END.
-private struct CommandReader: ~Copyable {
-    let descriptor: Int32
-    private var pending: [UInt8] = []
-
-    init(descriptor: Int32) { self.descriptor = descriptor }
-
-    mutating func next() -> Command? {
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while true {
-            if let end = pending.firstIndex(of: 0x0A) {
-                let line = String(decoding: pending[..<end], as: UTF8.self)
-                pending.removeFirst(end + 1)
-                return Self.command(line)
-            }
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            pending += chunk[..<count]
-        }
-    }
-
-    private static func command(_ line: String) -> Command? {
-        let words = line.split(separator: " ")
-        let numbers = words.dropFirst().compactMap { Int($0) }
-        guard let kind = words.first, kind == "run" || kind == "try", numbers.count == words.count - 1,
-            numbers.count.isMultiple(of: 2)
-        else { return nil }
-        var command = Command(ranges: [], stopsAtFailure: kind == "try")
-        for index in stride(from: 0, to: numbers.count, by: 2) {
-            guard numbers[index] <= numbers[index + 1] else { return nil }
-            command.ranges.append(numbers[index]..<numbers[index + 1])
-        }
-        return command
     }
 }
 

@@ -33,11 +33,6 @@ enum SystemSymbol {
         else { return ("", 0) }
         return (UnsafePointer<CChar>(bitPattern: owner[0]).map { String(cString: $0) } ?? "", owner[1])
     }
-
-    /// The C library's list of the environment. Swift's own list traps if the environment has been cleared.
-    static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
-        inclass_environment()
-    }
 }
 
 // MARK: - In-class tests
@@ -55,8 +50,6 @@ extension SystemSymbol: SelfTesting {
             expectNotNil(address(of: name), name)
         }
         expectNil(address(of: "in_class_testing_nothing"))
-        let first = environment.flatMap { $0.pointee }.map { String(cString: $0) }
-        expectTrue(first?.contains("=") ?? false, first ?? "no environment")
     }
 
     private static func testFindsItsOwnImage() {

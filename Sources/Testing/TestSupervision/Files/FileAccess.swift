@@ -82,17 +82,11 @@ package enum FileAccess {
     /// Writes a file atomically: a reader sees the old contents or the new contents, never a part.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
         let (temporary, descriptor) = try createTemporary(beside: path, mode: 0o644)
-        do throws(SystemError) { try write(bytes, to: descriptor, name: temporary) } catch {
-            close(descriptor)
-            unlink(temporary)
-            throw error
-        }
-        close(descriptor)
-        guard rename(temporary, path) == 0 else {
-            let error = SystemError("rename \(temporary) to \(path)")
-            unlink(temporary)
-            throw error
-        }
+        // After the renaming, no file has the temporary name.
+        defer { unlink(temporary) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, name: temporary)
+        guard rename(temporary, path) == 0 else { throw SystemError("rename \(temporary) to \(path)") }
     }
 
     /// Creates a folder and its missing parent folders.
@@ -128,23 +122,17 @@ package enum FileAccess {
 
     /// Returns the time of a file's last write in nanoseconds, or nil if the file doesn't exist.
     package static func modificationTime(of path: String) -> Int? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(inclass_modification_time(&status)) : nil
+        status(of: path).map { Int(inclass_modification_time($0)) }
     }
 
     /// Returns the later of a file's last write and its last status change, such as a move. A program that sets the
     /// file's modification time can't hide the change.
     static func changeTime(of path: String) -> Int? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Int(max(inclass_modification_time(&status), inclass_change_time(&status)))
+        status(of: path).map { Int(max(inclass_modification_time($0), inclass_change_time($0))) }
     }
 
     /// Returns the length of a file in bytes, or nil if the file doesn't exist.
-    package static func size(of path: String) -> Int? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int(status.st_size) : nil
-    }
+    package static func size(of path: String) -> Int? { status(of: path).map { Int($0.st_size) } }
 
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
@@ -154,13 +142,17 @@ package enum FileAccess {
     }
 
     package static func isExecutable(_ path: String) -> Bool {
-        var status = stat()
-        return access(path, X_OK) == 0 && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        access(path, X_OK) == 0 && status(of: path).map { $0.st_mode & S_IFMT } == S_IFREG
     }
 
     package static func isDirectory(_ path: String) -> Bool {
+        status(of: path).map { $0.st_mode & S_IFMT } == S_IFDIR
+    }
+
+    /// Returns the status of a file, or nil if the file doesn't exist.
+    private static func status(of path: String) -> stat? {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return stat(path, &status) == 0 ? status : nil
     }
 
     /// Returns the sorted names in a directory, or an empty array if it can't be read.
@@ -168,10 +160,7 @@ package enum FileAccess {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = String(cString: inclass_name(entry))
-            if name != ".", name != ".." { names.append(name) }
-        }
+        while let name = inclass_next_name(stream) { names.append(String(cString: name)) }
         return names.sorted()
     }
 
@@ -210,6 +199,30 @@ package enum FileAccess {
     static func program(named name: String, beside compiler: String) -> String? {
         let beside = "\(directory(of: compiler))/\(name)"
         return compiler.contains("/") && isExecutable(beside) ? beside : program(named: name)
+    }
+
+    /// Removes a file, or a directory with its contents. Symbolic links are removed, not followed.
+    static func removeTree(_ path: String) {
+        guard isDirectory(path), !isLink(path) else {
+            unlink(path)
+            return
+        }
+        // A test may have removed its own permissions.
+        chmod(path, 0o700)
+        for name in names(in: path) { removeTree("\(path)/\(name)") }
+        rmdir(path)
+    }
+}
+
+/// The environment variables of this process.
+package enum Environment {
+    /// Returns the value of a variable, or nil if the variable doesn't exist.
+    package static func value(of name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// The folder for temporary files: the value of `TMPDIR`, or `/tmp` if that is empty.
+    static var temporaryFolder: String {
+        let folder = value(of: "TMPDIR") ?? ""
+        return folder.isEmpty ? "/tmp" : folder
     }
 }
 
@@ -299,6 +312,25 @@ extension FileAccess: SelfTesting {
         expectTrue(isExecutable("\(folder)/link"), "a link to a program")
         expectFalse(isExecutable("\(folder)"), "a folder, which may be searched")
         expectFalse(isExecutable("\(path)/nothing"), "below a file")
+    }
+}
+
+extension Environment: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testEmptyTMPDIRMeansTheDefault": testEmptyTMPDIRMeansTheDefault]
+    }
+
+    private static func testEmptyTMPDIRMeansTheDefault() {
+        let before = value(of: "TMPDIR")
+        defer { if let before { setenv("TMPDIR", before, 1) } else { unsetenv("TMPDIR") } }
+        for (given, folder) in [("/x y", "/x y"), ("", "/tmp")] {
+            setenv("TMPDIR", given, 1)
+            expectEqual(value(of: "TMPDIR"), given)
+            expectEqual(temporaryFolder, folder)
+        }
+        unsetenv("TMPDIR")
+        expectNil(value(of: "TMPDIR"))
+        expectEqual(temporaryFolder, "/tmp", "without the variable")
     }
 }
 #endif

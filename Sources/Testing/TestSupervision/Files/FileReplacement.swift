@@ -56,11 +56,9 @@ package enum FileReplacement {
         guard let (temporary, descriptor) = try? FileAccess.createTemporary(beside: target, mode: 0o600) else {
             return false
         }
-        var isInPlace = false
-        defer {
-            close(descriptor)
-            if !isInPlace { unlink(temporary) }
-        }
+        // After the renaming, no file has the temporary name.
+        defer { unlink(temporary) }
+        defer { close(descriptor) }
         var own = stat()
         guard fstat(descriptor, &own) == 0 else { return false }
         if own.st_uid != status.st_uid || own.st_gid != status.st_gid,
@@ -71,9 +69,7 @@ package enum FileReplacement {
         guard fchmod(descriptor, status.st_mode & 0o7777) == 0 else { return false }
         try FileAccess.write(bytes, to: descriptor, name: temporary)
         fsync(descriptor)
-        guard rename(temporary, target) == 0 else { return false }
-        isInPlace = true
-        return true
+        return rename(temporary, target) == 0
     }
 
     private static func overwrite(_ target: String, _ bytes: [UInt8]) throws(SystemError) {

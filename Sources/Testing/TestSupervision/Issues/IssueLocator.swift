@@ -16,7 +16,7 @@ struct IssueLocator {
 
     /// Gives an issue without a place the place of its test's declaration.
     func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {
-        guard issue.path.isEmpty || issue.line == 0 else { return issue }
+        if issue.knownPlace != nil { return issue }
         return issue.placed(at: test.flatMap { sources.scan.place(of: $0) } ?? fallbackPlace)
     }
 
@@ -130,9 +130,7 @@ extension TestIssue {
     /// Returns the same issue at a place.
     func placed(at place: SourcePlace) -> TestIssue {
         var issue = self
-        issue.path = place.path
-        issue.line = place.line
-        issue.column = place.column
+        issue.place = place
         return issue
     }
 }
@@ -195,8 +193,8 @@ extension IssueLocator: SelfTesting {
             expectEqual(issue.message, message)
             expectEqual(issue.kind, kind, message)
             let hasPlace = !death.output.isEmpty
-            expectEqual(issue.path, hasPlace ? "/m/b.swift" : "", message)
-            expectEqual(issue.line, hasPlace ? 7 : 0, message)
+            expectEqual(issue.place.path, hasPlace ? "/m/b.swift" : "", message)
+            expectEqual(issue.place.line, hasPlace ? 7 : 0, message)
         }
         let crashed = locator().issue(for: death(killed, crash, output: fatal), phase: "after its last test")
         expectEqual(crashed.message, "crashed with SIGSEGV after its last test: no")
@@ -218,7 +216,7 @@ extension IssueLocator: SelfTesting {
         let others = try Symbolizer.scripted("echo /p/InClassTesting/x.swift:1:1; echo /p/y.c:1:1; echo /p/z.swift:1:1")
         let unknown = locator(others, sources: []).issue(
             for: death(.killed(signal: SIGKILL), .crash(signal: 11, frames: [1])))
-        expectEqual(unknown.path, "/p/z.swift", "of a module whose sources are not known")
+        expectEqual(unknown.place.path, "/p/z.swift", "of a module whose sources are not known")
         for (signal, count, isOverflow) in [
             (SIGSEGV, 40, true), (SIGBUS, 40, true), (SIGSEGV, 39, false), (SIGILL, 50, false),
         ] {
@@ -297,7 +295,7 @@ extension IssueLocator: SelfTesting {
             expectEqual(located.place, place)
         }
         expectEqual(locator(sources: []).fallbackPlace, place(1, 1, "/no/image"))
-        expectEqual(issue.placed(at: []).line, 0, "no place")
+        expectEqual(issue.placed(at: []).place.line, 0, "no place")
     }
 }
 #endif

@@ -39,7 +39,7 @@ extension LiteralFix {
     ) throws(UnacceptedValue) -> LiteralFix? {
         guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true, let file
         else { return nil }
-        let call = file.index(line: issue.line, column: issue.column)
+        let call = file.index(line: issue.place.line, column: issue.place.column)
         let isComparison = call.map { ["expectEqual", "requireEqual"].contains(file.mark($0 - 1)) } ?? false
         if !isAsCompiled {
             // The call may have moved since then.
@@ -49,7 +49,7 @@ extension LiteralFix {
         }
         let argument = call.flatMap { file.secondArgument(ofCall: $0) }
         if let argument, let fix = LiteralFix(for: issue, in: file, argument) { return fix }
-        if let call, let argument, let row = row(), row.path == issue.path,
+        if let call, let argument, let row = row(), row.path == issue.place.path,
             let value = file.value(of: file.source.text(argument), inRowAt: row, ofTableAround: call),
             var fix = LiteralFix(for: issue, in: file, value)
         {
@@ -85,7 +85,7 @@ extension LiteralFix {
             guard LiteralKind(issue.expected) == LiteralKind(issue.got) else { return nil }
             replacement = issue.got
         }
-        path = issue.path
+        path = issue.place.path
         self.range = range
         start = file.source.place(at: range.lowerBound, in: path)
         end = file.source.place(at: range.upperBound, in: path)
@@ -186,7 +186,7 @@ extension LiteralFix: SelfTesting {
     }
 
     private static func literal(of issue: TestIssue) -> LiteralFix? {
-        try? find(for: issue, in: TestedSources().file(at: issue.path), isAsCompiled: true, row: nil)
+        try? find(for: issue, in: TestedSources().file(at: issue.place.path), isAsCompiled: true, row: nil)
     }
 
     /// Writes a source of one line and looks for the literal of its call.

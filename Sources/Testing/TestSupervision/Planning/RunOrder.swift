@@ -1,4 +1,4 @@
-// Determines the order of the selected tests.
+// Determines the order of the selected tests: by urgency, or random but repeatable.
 
 import TestEvents
 
@@ -16,6 +16,21 @@ enum RunOrder {
         }
         let urgencies = indices.map(urgency)
         return (0...2).flatMap { level in zip(indices, urgencies).filter { $0.1 == level }.map(\.0) }
+    }
+}
+
+/// A generator with a seed, SplitMix64.
+package struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
     }
 }
 
@@ -41,6 +56,19 @@ extension RunOrder: SelfTesting {
         expectEqual(urgentFirst([0, 1, 2, 3], plan: plan, lastRun: lastRun, sources: sources), [2, 3, 0, 1])
         expectEqual(
             urgentFirst([0, 1, 2, 3], plan: plan, lastRun: LastRun(), sources: sources), [0, 1, 2, 3])
+    }
+}
+
+extension SeededGenerator: SelfTesting {
+    package static var testSelectors: TestSelectors { ["testSeedDecidesTheOrder": testSeedDecidesTheOrder] }
+
+    private static func testSeedDecidesTheOrder() {
+        var one = SeededGenerator(seed: 7)
+        var other = SeededGenerator(seed: 7)
+        let order = Array(0..<50).shuffled(using: &one)
+        expectEqual(order, Array(0..<50).shuffled(using: &other))
+        expectNotEqual(order, Array(0..<50))
+        expectEqual(order.sorted(), Array(0..<50))
     }
 }
 #endif

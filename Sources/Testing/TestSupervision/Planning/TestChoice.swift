@@ -1,4 +1,4 @@
-// Selects the tests to run.
+// Selects the tests to run, and suggests names for those that don't exist.
 
 internal import InClassSystem
 import TestEvents
@@ -187,6 +187,65 @@ package struct TestChoice: Sendable {
     }
 }
 
+/// A part of the selected tests, for one of several machines. The hash of a test's name determines its part, so adding
+/// a test doesn't move other tests.
+package struct TestShard: Equatable, Sendable {
+    /// The index of the part, from 0.
+    package var index: Int
+    package var count: Int
+
+    package init(index: Int, count: Int) {
+        self.index = index
+        self.count = count
+    }
+
+    /// Reads `I/N`, with I from 1 to N.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int(parts[0]), let count = Int(parts[1]), number >= 1, number <= count
+        else { return nil }
+        self.init(index: number - 1, count: count)
+    }
+
+    /// Returns the tests of this part, in the same order.
+    package func part(of selected: [Int], name: (Int) -> String) -> [Int] {
+        selected.filter { Self.hash(name($0)) % UInt64(count) == UInt64(index) }
+    }
+
+    /// Computes a 64-bit FNV-1a hash with a final mix. It is the same on every machine. Without the mix, the lowest bit
+    /// would be the parity of the bytes.
+    private static func hash(_ name: String) -> UInt64 {
+        let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let mixed = (hash ^ hash >> 32) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ mixed >> 29
+    }
+}
+
+/// Returns `; did you mean 'x'?` with the known name that is most similar to an unknown name, or an empty string if no name is
+/// similar.
+package func suggestion(for name: String, among known: [String]) -> String {
+    let scored = known.lazy.filter { $0 != name }
+        .map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
+    guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 3)
+    else { return "" }
+    return "; did you mean '\(nearest.name)'?"
+}
+
+/// Returns the Levenshtein distance of two texts.
+func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+    var row = Array(0...other.count)
+    for (index, byte) in one.enumerated() {
+        var diagonal = row[0]
+        row[0] = index + 1
+        for (column, otherByte) in other.enumerated() {
+            let substituted = diagonal + (byte == otherByte ? 0 : 1)
+            diagonal = row[column + 1]
+            row[column + 1] = min(substituted, row[column] + 1, diagonal + 1)
+        }
+    }
+    return row[other.count]
+}
+
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -306,6 +365,70 @@ extension TestChoice: SelfTesting {
     private static func testRejectsInvalidPatterns() {
         let error = expectThrows(PatternError.self) { _ = try TestPattern("a(b") }
         expectTrue(error?.description.hasPrefix("'a(b' is not a regular expression: ") ?? false)
+    }
+}
+
+extension TestShard: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testReadsIndexAndCount": testReadsIndexAndCount, "testShardsCoverAllTestsOnce": testShardsCoverAllTestsOnce]
+    }
+
+    private static func testReadsIndexAndCount() {
+        expectEqual(TestShard("2/3"), TestShard(index: 1, count: 3))
+        expectEqual(TestShard("1/1"), TestShard(index: 0, count: 1))
+        for text in ["", "0/3", "4/3", "1", "x:1/2", "1/2/3", "slice:1/2", "-1/2", "/2"] {
+            expectNil(TestShard(text), text)
+        }
+    }
+
+    private static func testShardsCoverAllTestsOnce() {
+        func shards(_ all: [Int], _ count: Int) -> [[Int]] {
+            (0..<count).map { TestShard(index: $0, count: count).part(of: all) { "Stack.testRow(\($0))" } }
+        }
+        for count in [0, 1, 7, 100] {
+            for parts in 1...8 {
+                let all = (0..<count).map { $0 * 3 }
+                let shards = shards(all, parts)
+                expectEqual(shards.flatMap(\.self).sorted(), all)
+                for shard in shards { expectEqual(shard, shard.sorted(), "the order stays") }
+            }
+        }
+        let (few, many) = (shards(Array(0..<1000), 4), shards(Array(0..<1100), 4))
+        for (few, many) in zip(few, many) {
+            expectEqual(many.filter { $0 < 1000 }, few, "those that were there stay")
+            expectTrue((225...325).contains(many.count), "\(many.count) of 1100 in one of 4 parts")
+        }
+    }
+}
+
+enum SuggestionTests {}
+
+extension SuggestionTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSuggestsTheNearestName": testSuggestsTheNearestName,
+            "testComputesEditDistances": testComputesEditDistances,
+        ]
+    }
+
+    private static func testSuggestsTheNearestName() {
+        // Two letters of a short name may differ. A third may differ in a long name.
+        let rows = [
+            ("ab", "b", true), ("abc", "", false), ("xy", "ab", true), ("xyz", "abc", false),
+            ("abcdefgh", "abcdexxx", false),
+            ("abcdefghi", "abcdefxxx", true), ("abcdefghi", "abcdexxxx", false), ("abcdefghijkl", "abcdefghxxxx", true),
+        ]
+        for (name, known, isNear) in rows {
+            let expected = isNear ? "; did you mean '\(known)'?" : ""
+            expectEqual(suggestion(for: name, among: ["entirely different", known, "another"]), expected, name)
+        }
+        expectEqual(suggestion(for: "a", among: []), "", "none")
+        expectEqual(suggestion(for: "abc", among: ["abc", "abd"]), "; did you mean 'abd'?", "not itself")
+    }
+
+    private static func testComputesEditDistances() {
+        let rows = [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("same", "same", 0)]
+        for (one, other, distance) in rows { expectEqual(editDistance(Array(one.utf8), Array(other.utf8)), distance) }
     }
 }
 #endif

@@ -49,9 +49,7 @@ package struct RunOptions: Sendable {
 
     /// Returns whether a test of this duration is slow.
     package func isSlow(nanoseconds: Int) -> Bool {
-        // The limit may be too large for nanoseconds.
-        let (limit, overflow) = slowMilliseconds.multipliedReportingOverflow(by: 1_000_000)
-        return slowMilliseconds > 0 && !overflow && nanoseconds > limit
+        slowMilliseconds > 0 && Duration.nanoseconds(nanoseconds) > .milliseconds(slowMilliseconds)
     }
 }
 

@@ -27,113 +27,114 @@ extension TestRun {
     }
 
     /// Handles the events of a worker and its end, and checks its limits.
-    func serve(_ session: WorkerSession) throws(RunError) {
-        session.receive()
-        while let event = try session.nextEvent() { try take(event, of: session) }
-        if let death = session.death() {
-            take(death, of: session)
-            session.state = .dead
+    func serve(_ worker: Worker) throws(RunError) {
+        worker.receive()
+        while let event = try worker.nextEvent() { try take(event, of: worker) }
+        if let death = worker.death() {
+            take(death, of: worker)
+            worker.state = .dead
         } else {
-            session.checkLimits()
+            worker.checkLimits()
         }
     }
 
-    private func take(_ event: TestEvent, of session: WorkerSession) throws(RunError) {
+    private func take(_ event: TestEvent, of worker: Worker) throws(RunError) {
         switch event {
         case .begin(let index, let outputStart):
             guard plan.indices.contains(index) else {
                 throw .protocolMismatch("the test executable began an unknown test")
             }
-            session.begin(
-                WorkerSession.RunningTest(
+            worker.begin(
+                Worker.RunningTest(
                     index: index, timeoutMilliseconds: plan[index].timeoutMilliseconds, outputStart: outputStart))
             if open.isEmpty || open[index]?.diagnosis == nil { results.takeBeginning(index) }
         case .end(let index, let nanoseconds, let outputEnd):
-            guard let test = session.end(index) else { return try session.refuseLine() }
+            guard let test = worker.end(index) else { return try worker.refuseLine() }
             if test.issues.isEmpty, test.skipReason == nil, open.isEmpty {
                 return results.takePass(index, nanoseconds)
             }
-            let result = session.result(of: test, plan[index], nanoseconds: nanoseconds, outputEnd: outputEnd)
+            let result = worker.result(of: test, plan[index], nanoseconds: nanoseconds, outputEnd: outputEnd)
             if let diagnosis = open[index]?.diagnosis {
                 conclude(
                     index,
                     result.outcome == .failed ? "when it runs alone, it fails in a different way" : diagnosis.passNote)
-                // This deallocates the session, which kills its process.
-                session.state = .dead
+                // This deallocates the worker, which kills its process.
+                worker.state = .dead
             } else {
                 let attempts = open.removeValue(forKey: index)?.attempts ?? []
                 settle(results.completed(result, index, test.directory), index, after: attempts)
             }
         case .issue(let issue):
-            if session.state == .starting {
-                session.announcement.issues.append(issue)
-            } else if let test = session.current {
-                _ = session.add(issue, to: test.index)
+            if worker.state == .starting {
+                worker.announcement.issues.append(issue)
+            } else if let test = worker.current {
+                _ = worker.add(issue, to: test.index)
             } else {
-                try session.refuseLine()
+                try worker.refuseLine()
             }
         case .stray(let index?, _) where index >= plan.count:
             throw .protocolMismatch("the test executable named an unknown test")
-        case .stray(nil, let issue) where session.state == .starting:
-            session.announcement.issues.append(issue)
-        case .stray(let index, let issue): take(issue, of: index, session)
-        case .skip(let reason): session.current?.skipReason = reason
-        case .directory(let path): session.current?.directory = path
-        case .attachment(let name): session.current?.attachments.append(name)
+        case .stray(nil, let issue) where worker.state == .starting:
+            worker.announcement.issues.append(issue)
+        case .stray(let index, let issue): take(issue, of: index, worker)
+        case .skip(let reason): worker.current?.skipReason = reason
+        case .directory(let path): worker.current?.directory = path
+        case .attachment(let name): worker.current?.attachments.append(name)
         case .met(let place): results.met.insert(place)
-        case .idle: session.state = .idle
-        case .changed: session.finish()
-        case .crash, .exit: session.lastWords = event
-        case .version, .untested, .list, .planned, .row, .ready:
-            try session.announcement.add(event)
+        case .idle where worker.unfinishedCount > 0 && !options.stopsAtFirstFailure: try worker.refuseLine()
+        case .idle: worker.state = .idle
+        case .changed: worker.finish()
+        case .finished: worker.hasFinished = true
+        case .crash, .exit: worker.lastWords = event
+        case .version, .untested, .list, .planned, .ready:
+            try worker.announcement.add(event)
             if case .ready = event {
-                session.state = .idle
-                try takePlan(of: session)
+                worker.state = .idle
+                try takePlan(of: worker)
             }
         }
     }
 
     /// Handles the end of a worker.
-    private func take(_ death: WorkerDeath, of session: WorkerSession) {
-        if let only = session.only, open[only]?.diagnosis != nil {
-            if session.current == nil || death.isInterruption { return conclude(only, nil) }
+    private func take(_ death: WorkerDeath, of worker: Worker) {
+        if let only = worker.only, open[only]?.diagnosis != nil {
+            if worker.current == nil || death.isInterruption { return conclude(only, nil) }
             return conclude(only, "it also fails when it runs alone", again: death)
         }
-        let rest = session.takeUnfinished { results.done[$0] || $0 == session.current?.index }
+        let rest = worker.takeUnfinished { results.done[$0] || $0 == worker.current?.index }
         queue.putBack(rest)
         // If a build ends the run, no test and no worker has failed.
         if options.isBuildStep, death.isInterruption {
             isStopping = true
-        } else if let running = session.current {
-            take(death, in: running, of: session)
+        } else if let running = worker.current {
+            take(death, in: running, of: worker)
         } else if announcement == nil || !death.isInterruption {
-            let isClosing = session.state == .closing
+            let isClosing = worker.state == .closing
             let leaks = isClosing ? locator.leaks(death) : []
             leaks.forEach(results.reportModuleIssue)
-            let isQuiet = death.end == .exited(0) && session.state != .starting && (isClosing || rest.isEmpty)
-            if !leaks.isEmpty || isQuiet && announcement != nil { return }
+            if !leaks.isEmpty || worker.hasFinished && death.end == .exited(0) { return }
             let phase = announcement == nil ? "before it listed its tests" : "after its last test"
             let issue = locator.issue(for: death, phase: phase)
-            if isOver(session), let index = session.previousIndex {
+            if isOver(worker), let index = worker.previousIndex {
                 // Of an isolated test, which has left tasks running.
-                take(issue, of: index, session)
+                take(issue, of: index, worker)
             } else {
                 results.reportModuleIssue(issue)
             }
             // The next worker would end in the same way.
-            if session.begunCount == 0, !isClosing { isStopping = true }
+            if worker.begunCount == 0, !isClosing { isStopping = true }
         }
     }
 
     /// Handles the death of a worker during a test.
-    private func take(_ death: WorkerDeath, in running: WorkerSession.RunningTest, of session: WorkerSession) {
+    private func take(_ death: WorkerDeath, in running: Worker.RunningTest, of worker: Worker) {
         let index = running.index
         let attempts = open.removeValue(forKey: index)?.attempts ?? []
-        let previous = session.begunCount > 1 ? session.previousIndex.map { plan[$0] } : nil
+        let previous = worker.begunCount > 1 ? worker.previousIndex.map { plan[$0] } : nil
         // A retried test runs alone in any case. The first test of a worker was alone, too.
         let isDiagnosed = death.cause == nil && (options.retryCount == 0 || options.leavesOutput)
         let wasAlone = previous == nil && !options.leavesOutput
-        var result = session.result(of: running, plan[index])
+        var result = worker.result(of: running, plan[index])
         result.issues.append(issue(for: death, in: result.test))
         if isDiagnosed, wasAlone {
             result.issues[result.issues.count - 1].notes.append("it also fails when it runs alone")
@@ -185,7 +186,7 @@ extension TestRun {
     /// Reports the last attempts of the tests whose next attempt hasn't begun.
     func giveUpRetries() {
         retries = []
-        let running = sessions.filter { $0.state == .running }.compactMap(\.only)
+        let running = workers.filter { $0.state == .running }.compactMap(\.only)
         for index in open.keys.sorted() where !running.contains(index) {
             guard var test = open.removeValue(forKey: index), let result = test.attempts.popLast() else { continue }
             settle(result, index, after: test.attempts, isFinal: true)
@@ -193,13 +194,13 @@ extension TestRun {
     }
 
     /// Handles an issue that no task of the running test has recorded.
-    private func take(_ issue: TestIssue, of index: Int?, _ session: WorkerSession) {
-        if let index, session.add(issue, to: index) { return }
-        let isDiagnosis = session.only.map { open[$0]?.diagnosis != nil } ?? false
+    private func take(_ issue: TestIssue, of index: Int?, _ worker: Worker) {
+        if let index, worker.add(issue, to: index) { return }
+        let isDiagnosis = worker.only.map { open[$0]?.diagnosis != nil } ?? false
         if issue.knownReason != nil || isDiagnosis { return }
-        let running = session.current?.index
+        let running = worker.current?.index
         let owner = index ?? locator.owner(of: issue, in: plan, running: running) { results.done[$0] }
-        if let owner, session.add(issue, to: owner) { return }
+        if let owner, worker.add(issue, to: owner) { return }
         if let owner, let last = open[owner]?.attempts.indices.last {
             open[owner]?.attempts[last].issues.append(results.noted(issue, afterTest: plan[owner]))
         } else {

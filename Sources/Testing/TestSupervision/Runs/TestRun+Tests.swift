@@ -1,4 +1,4 @@
-// Tests TestRun, and with it WorkerSession and Worker: whole runs of test images that are shell scripts. The other
+// Tests TestRun, and with it Worker: whole runs of test images that are shell scripts. The other
 // tests of those types change their process in other ways.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -62,7 +62,7 @@ extension TestRun: SelfTesting {
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
             at=0 time=1000 hash=7 failed=
             \#(opening)
-            say 'version\t7'
+            say 'version\t8'
             if [ $5 != known ]; then
             say 'list\tT\tunit\tM\t0'
             \#(plan)
@@ -87,6 +87,7 @@ extension TestRun: SelfTesting {
             say idle
             done
             \#(closing)
+            say finished
             """#
         var module = ModuleDescription()
         module.module = "M"
@@ -139,8 +140,8 @@ extension TestRun: SelfTesting {
             return (["late \(test.testName): \(text(of: issue))"] + issue.notes).joined(separator: "; ")
         case .moduleIssue(_, let issue):
             let expected = issue.isComparison ? " instead of \(issue.expected)" : ""
-            return (["\(issue.path):\(issue.line): \(text(of: issue))\(expected)"] + issue.notes).joined(
-                separator: "; ")
+            let text = "\(issue.place.path):\(issue.place.line): \(text(of: issue))\(expected)"
+            return ([text] + issue.notes).joined(separator: "; ")
         case .warning(let warning): return "\(warning.place.path):\(warning.place.line): \(warning.text)"
         }
     }
@@ -295,21 +296,27 @@ extension TestRun: SelfTesting {
     }
 
     private static func testBlamesIsolatedTestsForLateDeaths() throws {
-        try expectLines(
-            { _, _ in
-                [
-                    "M: a b", "a?", "a passed", "b?",
-                    "late a: crashed with SIGKILL after its last test; recorded after T.a ended",
-                    "b passed", "2 planned, 1 passed, 1 failed",
-                ]
-            }, "a process that ends after its test",
-            of: {
-                try image([
-                    ("a", "echo $$ > $0.a; { while [ ! -e $0.b ]; do sleep 0.01; done; kill -9 $$; } &"),
-                    // The process of b begins when a has ended, and b waits for the end of the process of a.
-                    ("b", ": > $0.b; while kill -0 $(cat $0.a) 2> /dev/null; do sleep 0.01; done"),
-                ])
-            }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
+        for (signal, end) in [("KILL", "crashed with SIGKILL"), ("USR1", "exited with status 0")] {
+            try expectLines(
+                { _, _ in
+                    [
+                        "M: a b", "a?", "a passed", "b?",
+                        "late a: \(end) after its last test; recorded after T.a ended",
+                        "b passed", "2 planned, 1 passed, 1 failed",
+                    ]
+                }, "a process that ends after its test: \(end)",
+                of: {
+                    try image(
+                        [
+                            (
+                                "a",
+                                "echo $$ > $0.a; { while [ ! -e $0.b ]; do sleep 0.01; done; kill -\(signal) $$; } &"
+                            ),
+                            // The process of b begins when a has ended, and b waits for the end of the process of a.
+                            ("b", ": > $0.b; while kill -0 $(cat $0.a) 2> /dev/null; do sleep 0.01; done"),
+                        ], opening: "trap 'exit 0' USR1")
+                }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
+        }
     }
 
     /// The first process creates all lists. The others only create the lists of their test's type.
@@ -482,7 +489,7 @@ extension TestRun: SelfTesting {
         let rows = [
             (
                 "say 'version\\t1'",
-                "the test executable uses version 1 of the protocol, but this testlogger uses 7; build again"
+                "the test executable uses version 1 of the protocol, but this testlogger uses 8; build again"
             ),
             ("say nonsense", "the test executable sent an unknown event; build again"),
             ("say 'planned\\ta'", "the test executable announced a test without a list"),
@@ -524,6 +531,14 @@ extension TestRun: SelfTesting {
                     "2 planned, 2 not run, 1 of the module",
                 ]
             ),
+            // A worker must run all tests that it gets.
+            (
+                try image(tests, commanded: "say idle; continue"),
+                [
+                    "M: a b",
+                    "\(intrusion) after its last test", "2 planned, 2 not run, 1 of the module",
+                ]
+            ),
             (
                 try image(tests, closing: "kill -ABRT $$"),
                 passes + [
@@ -531,7 +546,19 @@ extension TestRun: SelfTesting {
                     "2 planned, 2 passed, 1 of the module",
                 ]
             ),
-            (try image(tests, closing: "exit 0"), passes),
+            // Only the worker itself may end its process, after it has announced that.
+            (
+                try image(tests, closing: "exit 0"),
+                passes + [
+                    "exited with status 0 after its last test", "2 planned, 2 passed, 1 of the module",
+                ]
+            ),
+            (
+                try image(tests, closing: "say finished; exit 5"),
+                passes + [
+                    "exited with status 5 after its last test", "2 planned, 2 passed, 1 of the module",
+                ]
+            ),
             // Another worker runs the remaining tests.
             (
                 try image([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),

@@ -35,7 +35,7 @@ package final class TestRun {
     var open: [Int: OpenTest] = [:]
     /// The open tests that no worker has been given.
     var retries: [Int] = []
-    var sessions: [WorkerSession] = []
+    var workers: [Worker] = []
     /// The first worker's announcement: the plan with the names that workers use.
     var announcement: PlanAnnouncement?
     private lazy var lastRun = LastRun(module)
@@ -60,7 +60,7 @@ package final class TestRun {
     package func run() throws(RunError) -> RunTally {
         orphans.adopt(true)
         defer {
-            sessions = []
+            workers = []
             orphans.end()
             orphans.adopt(false)
             directories.removeRest()
@@ -70,21 +70,21 @@ package final class TestRun {
         if options.choice.checksLists { _ = locator.sources.scan }
         try loop()
         guard let announcement, !options.isListing else { return results.tally }
-        results.finish()
+        results.finish(isStopped: isStopping)
         if !options.isBuildStep { results.warnOfNewerSources() }
         for issue in announcement.issues where issue.knownReason == nil { results.reportModuleIssue(issue) }
         results.reportLimits(announcement.refusedLimits)
         results.reportLists(announcement.untested)
         results.remember(after: lastRun)
-        return results.checkedTally()
+        return results.tally
     }
 
     /// Compares the plan of a worker with that of the first worker. If this is the first worker, selects the tests to
     /// run.
-    func takePlan(of session: WorkerSession) throws(RunError) {
-        let announced = session.announcement
+    func takePlan(of worker: Worker) throws(RunError) {
+        let announced = worker.announcement
         if let first = announcement?.sum, let sum = announced.sum {
-            if session.part.isEmpty ? sum == first : announced.tests[...] == session.part { return }
+            if worker.part.isEmpty ? sum == first : announced.tests[...] == worker.part { return }
             throw .protocolMismatch(
                 "the tests differ from process to process; names and rows that are made at run time must not "
                     + "depend on the order of a Set or Dictionary, or on the time")
@@ -105,7 +105,7 @@ package final class TestRun {
             if let mistake = locator.sources.scan.mistake(in: line, of: plan) { lineMistakes.append(mistake) }
         }
         results.takePlan(plan, chosen: chosen)
-        if options.isListing { return sessions = [] }
+        if options.isListing { return workers = [] }
         // The files of an earlier run are kept until the next run.
         if !options.isRepetition { DirectoryKeeper.remove(lastRun.keptDirectories) }
         // Duplicate entries don't run.
@@ -139,8 +139,8 @@ package final class TestRun {
         // In the first run, the messages of the test went to the terminal. The diagnosis needs them.
         if let only, open[only]?.diagnosis != nil { options.leavesOutput = false }
         do throws(SystemError) {
-            sessions.append(
-                try WorkerSession(
+            workers.append(
+                try Worker(
                     module, options: options, directory: directories.root, isPlanKnown: announcement != nil, only: only,
                     part: part))
         } catch { throw .system(error) }
@@ -159,22 +159,22 @@ package final class TestRun {
         while true {
             if let reason = Interruption.reason {
                 isStopping = true
-                for session in sessions { session.end(.interruption(reason: reason)) }
+                for worker in workers { worker.end(.interruption(reason: reason)) }
             }
             assign()
-            sessions.removeAll { $0.state == .dead }
-            if sessions.isEmpty {
+            workers.removeAll { $0.state == .dead }
+            if workers.isEmpty {
                 orphans.end()
                 if queue.isEmpty, retries.isEmpty { return giveUpRetries() }
             }
             if isWorthAnother { try startWorker() }
             letEventsGather()
             let mayGrow = busy.count < options.workerCountMax && !queue.isEmpty
-            let sessions = sessions
-            Worker.wait(
-                for: sessions.filter(\.isOpen).map(\.worker), milliseconds: min(patience, mayGrow ? 20 : 1000))
+            let workers = workers
+            LineReader.wait(
+                for: workers.filter(\.isOpen).map(\.events), milliseconds: min(patience, mayGrow ? 20 : 1000))
             // A test may have reached its limit, or a worker may have ended, even without an event.
-            for session in sessions where session.state != .dead { try serve(session) }
+            for worker in workers where worker.state != .dead { try serve(worker) }
         }
     }
 
@@ -194,7 +194,7 @@ package final class TestRun {
     /// A Boolean value that indicates whether starting another worker is worthwhile because all others run long tests.
     private var isWorthAnother: Bool {
         let busy = busy
-        if sessions.isEmpty || busy.isEmpty && !(queue.isEmpty && retries.isEmpty) { return true }
+        if workers.isEmpty || busy.isEmpty && !(queue.isEmpty && retries.isEmpty) { return true }
         guard busy.count < options.workerCountMax, !isStopping,
             busy.count(where: { $0.state == .starting }) <= busy.count / 2
         else { return false }
@@ -207,19 +207,19 @@ package final class TestRun {
         }
     }
 
-    /// The sessions with work. A session that only waits for late failures of its only test isn't included.
-    private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
+    /// The workers with work. A worker that only waits for late failures of its only test isn't included.
+    private var busy: [Worker] { workers.filter { $0.state == .running || !isOver($0) } }
 
-    /// Returns whether a session has run its only test.
-    func isOver(_ session: WorkerSession) -> Bool {
-        session.begunCount > 0 && (options.isolatesTests || session.only != nil)
+    /// Returns whether a worker has run its only test.
+    func isOver(_ worker: Worker) -> Bool {
+        worker.begunCount > 0 && (options.isolatesTests || worker.only != nil)
     }
 
     /// A Boolean value that indicates whether the next tests wait for the end of a test that runs again.
     private var isWaiting: Bool { options.stopsAtFirstFailure && !open.isEmpty }
 
     private var patience: Int {
-        sessions.map { isOver($0) ? min($0.patience, options.lateMilliseconds / 4) : $0.patience }.min() ?? 0
+        workers.map { isOver($0) ? min($0.patience, options.lateMilliseconds / 4) : $0.patience }.min() ?? 0
     }
 
     /// Gives tests to idle workers, or ends the workers.
@@ -228,17 +228,17 @@ package final class TestRun {
             queue.removeAll()
             giveUpRetries()
         }
-        for session in sessions where session.state == .idle {
-            if options.stopsAtFirstFailure, !isStopping { queue.putBack(session.takeUnfinished { results.done[$0] }) }
-            if let only = session.only, session.begunCount == 0, !isStopping {
-                session.run([only..<only + 1])
+        for worker in workers where worker.state == .idle {
+            if options.stopsAtFirstFailure, !isStopping { queue.putBack(worker.takeUnfinished { results.done[$0] }) }
+            if let only = worker.only, worker.begunCount == 0, !isStopping {
+                worker.run([only..<only + 1])
                 continue
             }
-            let isOver = isOver(session)
+            let isOver = isOver(worker)
             // Tasks that the test has started may still fail.
-            if isOver, !isStopping, session.stateTime < .milliseconds(options.lateMilliseconds) { continue }
-            let piece = isWaiting || isOver || session.only != nil ? [] : queue.takePiece()
-            if piece.isEmpty { session.finish() } else { session.run(piece) }
+            if isOver, !isStopping, worker.stateTime < .milliseconds(options.lateMilliseconds) { continue }
+            let piece = isWaiting || isOver || worker.only != nil ? [] : queue.takePiece()
+            if piece.isEmpty { worker.finish() } else { worker.run(piece) }
         }
     }
 

@@ -1,4 +1,6 @@
-// Starts programs and waits for them. Worker reads the events of a test image.
+// Starts programs, waits for them, and ends the processes that they leave behind. Worker runs a test image.
+//
+// Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5).
 
 internal import InClassSystem
 
@@ -31,10 +33,10 @@ final class Descriptor {
 
     init(_ number: Int32) { self.number = number }
 
-    deinit { close() }
+    deinit { release() }
 
-    func close() {
-        if number >= 0 { systemClose(number) }
+    func release() {
+        if number >= 0 { close(number) }
         number = -1
     }
 }
@@ -50,20 +52,13 @@ package enum ChildProcess {
         _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Descriptor, theirs: Int32)],
         isGroup: Bool = false
     ) throws(SystemError) -> pid_t {
-        var attributes = SystemCalls.emptyAttributes
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        if isGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
-        var actions = SystemCalls.emptyActions
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for (ours, theirs) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours.number, theirs) }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
         defer { for variable in variables { free(variable) } }
+        let numbers = descriptors.flatMap { [$0.ours.number, $0.theirs] }
         var process: pid_t = 0
-        let code = posix_spawnp(&process, words[0], &actions, &attributes, &arguments, &variables)
+        let code = inclass_start(&process, &arguments, &variables, numbers, numbers.count, isGroup ? 1 : 0)
         guard code == 0 else { throw SystemError("start \(words[0])", code: code) }
         return process
     }
@@ -125,20 +120,20 @@ package enum ChildProcess {
     package static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (
         end: ProcessEnd, output: [UInt8]
     ) {
-        let outputPipe = try pipe()
+        let outputPipe = try makePipe()
         let inputFile = try temporaryFile(input)
         let process = try start(
             words, environment: ["LLVM_PROFILE_FILE": "/dev/null"],
             descriptors: [(inputFile, 0), (outputPipe.write, 1), (outputPipe.write, 2)])
-        outputPipe.write.close()
+        outputPipe.write.release()
         let output = FileAccess.rest(of: outputPipe.read.number) ?? []
         return (wait(for: process), output)
     }
 
     /// Creates a pipe that child processes don't inherit.
-    static func pipe() throws(SystemError) -> (read: Descriptor, write: Descriptor) {
+    static func makePipe() throws(SystemError) -> (read: Descriptor, write: Descriptor) {
         var ends: [Int32] = [-1, -1]
-        guard systemPipe(&ends) == 0 else { throw SystemError("make a pipe") }
+        guard pipe(&ends) == 0 else { throw SystemError("make a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (Descriptor(ends[0]), Descriptor(ends[1]))
     }
@@ -158,9 +153,43 @@ package enum ChildProcess {
     }
 }
 
-/// Calls of system functions whose names are also members of the types.
-private func systemPipe(_ ends: UnsafeMutablePointer<Int32>) -> Int32 { pipe(ends) }
-private func systemClose(_ descriptor: Int32) { close(descriptor) }
+/// The processes that the tests of a run leave behind, even outside their process group. During a run, Linux makes them
+/// children of this process, which ends them. On macOS, they become children of launchd, and only process groups are
+/// ended.
+struct Orphans {
+    /// The time that killed processes may take to end.
+    private static let patience = Duration.seconds(2)
+
+    /// The child processes that this process had before the run, for example those of a shell that executed this program.
+    private var foreign: Set<pid_t> = []
+
+    /// Makes this process the parent of the processes that its descendants leave behind, or stops that. Linux only.
+    mutating func adopt(_ adopts: Bool) {
+        // If the signal is ignored, the system discards the status of child processes.
+        signal(SIGCHLD, SIG_DFL)
+        if adopts { foreign = Self.children() }
+        inclass_adopt_orphans(adopts ? 1 : 0)
+    }
+
+    /// Ends the processes that tests have left behind. Call this function while no worker runs.
+    func end() {
+        let deadline = ContinuousClock.now + Self.patience
+        // The children of an ended process become children of this process, so the loop looks again.
+        while ContinuousClock.now < deadline {
+            let processes = Self.children().subtracting(foreign)
+            if processes.isEmpty { return }
+            for process in processes { kill(process, SIGKILL) }
+            for process in processes { _ = ChildProcess.wait(for: process, until: deadline) }
+        }
+    }
+
+    /// Returns the child processes that have not ended.
+    private static func children() -> Set<pid_t> {
+        let list = FileAccess.systemText(at: "/proc/self/task/\(getpid())/children") ?? ""
+        let processes = list.split(separator: " ").compactMap { pid_t($0) }
+        return Set(processes.filter { waitpid($0, nil, WNOHANG) == 0 })
+    }
+}
 
 // MARK: - In-class tests
 
@@ -213,6 +242,57 @@ extension ChildProcess: SelfTesting {
             let words = "for i in 1 2 3; do sleep 0.01; kill -USR1 \(getpid()); done; sleep 0.01; echo a; exit 3"
             let result = try? run(["sh", "-c", words])
             exit(result?.output == Array("a\n".utf8) && result?.end == .exited(3) ? 7 : 2)
+        }
+    }
+}
+
+extension Orphans: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testEndsOrphanedProcesses": testEndsOrphanedProcesses,
+            "testSparesProcessesStartedEarlier": testSparesProcessesStartedEarlier,
+        ]
+    }
+
+    /// Starts a shell that leaves a process behind in another session, and returns that process.
+    private static func leave(_ words: String) -> pid_t {
+        guard
+            let (_, output) = try? ChildProcess.run(["sh", "-c", "\(words) setsid sleep 60 > /dev/null 2>&1 & echo $!"]
+            ),
+            let orphan = pid_t(String(decoding: output.dropLast(), as: UTF8.self))
+        else { exit(1) }
+        // Until the shell's child executes `sleep`, it has the shell's environment.
+        for _ in 0..<6000 where FileAccess.systemText(at: "/proc/\(orphan)/comm") != "sleep\n" { usleep(10_000) }
+        return orphan
+    }
+
+    private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
+
+    /// Runs in a child process without other children, because the changes affect the whole process.
+    private static func testEndsOrphanedProcesses() throws {
+        if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
+        for words in ["", "env -i PATH=\"$PATH\""] {
+            expectExit(.exit(7), "\(words)") {
+                var orphans = Orphans()
+                orphans.adopt(true)
+                let orphan = leave(words)
+                orphans.end()
+                exit(isAlive(orphan) ? 2 : 7)
+            }
+        }
+    }
+
+    private static func testSparesProcessesStartedEarlier() throws {
+        if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
+        expectExit(.exit(7)) {
+            var orphans = Orphans()
+            guard let earlier = try? ChildProcess.start(["sleep", "60"], descriptors: []) else { exit(1) }
+            orphans.adopt(true)
+            let ours = leave("")
+            orphans.end()
+            let found = (isAlive(earlier), isAlive(ours))
+            kill(earlier, SIGKILL)
+            exit(found == (true, false) ? 7 : 2)
         }
     }
 }

@@ -7,17 +7,6 @@ import PlistStreaming
 /// A path of *n* elements has *n* + 1 states. The first *i* steps of a path lead to an element if state *i* of the path is one
 /// of the states of the element. A child whose name fits the step after a state has the next state.
 struct ElementPaths {
-    /// One step of a path.
-    private struct Step {
-        /// The local name, or nil for any name.
-        let local: String?
-        /// The namespace, or nil for any namespace.
-        let namespace: String?
-        /// A Boolean value that indicates whether other elements may be between the previous step and this one.
-        let isDescendant: Bool
-        let isAttribute: Bool
-    }
-
     /// The state before a step, or at the end of a path.
     private struct State {
         /// The numbers of the step's local name and namespace, or -1 for any.
@@ -44,35 +33,16 @@ struct ElementPaths {
 
     // MARK: Declaring
 
-    /// Adds the path of an element or an attribute.
+    /// Adds the path of an element or an attribute. Steps are separated by `/`, or by `//` if the next step may be at any depth
+    /// below. `*` stands for any name.
     ///
     /// - Throws: `misuse` if the text isn't a valid path.
     mutating func add(_ text: String, isAttribute: Bool = false) throws(StreamError) {
-        let steps = try parse(text)
-        guard let last = steps.last, last.isAttribute == isAttribute else {
-            throw StreamError(
-                .misuse, "\(text.debugDescription) is the path of \(isAttribute ? "an element" : "an attribute")")
-        }
-        initial.append(states.count)
-        for step in steps where !step.isAttribute {
-            let local = step.local.map { number(of: $0) } ?? -1
-            let namespace = step.namespace.map { number(of: $0) } ?? -1
-            states.append(State(local: local, namespace: namespace, stays: step.isDescendant))
-        }
-        states.append(State(path: attributes.count))
-        attributes.append(isAttribute ? (last.local ?? "", last.namespace) : nil)
-    }
-
-    private mutating func number(of name: String) -> Int32 { name.withUTF8Span { names.number(of: $0) } }
-
-    /// Parses a path. Steps are separated by `/`, or by `//` if the next step may be at any depth below. `*` stands for any
-    /// name.
-    private func parse(_ text: String) throws(StreamError) -> [Step] {
         func wrong(_ what: String) -> StreamError {
             StreamError(.misuse, "\(text.debugDescription) is no path: \(what)")
         }
-        var steps: [Step] = []
-        var isDescendant = false
+        var (steps, isDescendant): ([State], Bool) = ([], false)
+        var attribute: (local: String, namespace: String?)?
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
             guard !part.isEmpty else {
@@ -81,40 +51,41 @@ struct ElementPaths {
                 isDescendant = index > 0
                 continue
             }
-            guard steps.last?.isAttribute != true else { throw wrong("nothing is within an attribute") }
+            guard attribute == nil else { throw wrong("nothing is within an attribute") }
             let isAttribute = part.utf8.first == UInt8(ascii: "@")
             let name = isAttribute ? part.dropFirst() : part
             guard !isAttribute || !isDescendant && !steps.isEmpty else {
                 throw wrong("an attribute is one of an element")
             }
             let colon = name.firstIndex(of: ":")
-            let local = colon.map { name[name.index(after: $0)...] } ?? name
-            let prefix = colon.map { String(name[..<$0]) }
-            let isName = String(local).withUTF8Span { WrittenText.isPlainName($0) }
-            guard isName || local == "*" && !isAttribute else {
-                throw wrong("\(String(local).debugDescription) is no name")
+            let local = String(colon.map { name[name.index(after: $0)...] } ?? name)
+            guard local.withUTF8Span({ WrittenText.isPlainName($0) }) || local == "*" && !isAttribute else {
+                throw wrong("\(local.debugDescription) is no name")
             }
-            var namespace: String?
-            if let prefix {
-                guard
-                    let uri = prefix == "xml"
-                        ? Namespaces.xmlURI : namespaces[prefix]
-                else {
-                    throw wrong("the prefix \(prefix) is not declared")
-                }
-                namespace = uri
+            var namespace = isAttribute ? "" : namespaces[""]
+            if let prefix = colon.map({ String(name[..<$0]) }) {
+                namespace = prefix == "xml" ? Namespaces.xmlURI : namespaces[prefix]
+                if namespace == nil { throw wrong("the prefix \(prefix) is not declared") }
+            }
+            if isAttribute {
+                attribute = (local, namespace)
             } else {
-                namespace = isAttribute ? "" : namespaces[""]
+                let numbers = (local == "*" ? -1 : number(of: local), namespace.map { number(of: $0) } ?? -1)
+                steps.append(State(local: numbers.0, namespace: numbers.1, stays: isDescendant))
             }
-            steps.append(
-                Step(
-                    local: local == "*" ? nil : String(local), namespace: namespace, isDescendant: isDescendant,
-                    isAttribute: isAttribute))
             isDescendant = false
         }
         guard !steps.isEmpty, !isDescendant, parts.last?.isEmpty == false else { throw wrong("it ends without a name") }
-        return steps
+        guard (attribute != nil) == isAttribute else {
+            throw StreamError(
+                .misuse, "\(text.debugDescription) is the path of \(isAttribute ? "an element" : "an attribute")")
+        }
+        initial.append(states.count)
+        states += steps + [State(path: attributes.count)]
+        attributes.append(attribute)
     }
+
+    private mutating func number(of name: String) -> Int32 { name.withUTF8Span { names.number(of: $0) } }
 
     // MARK: Matching
 

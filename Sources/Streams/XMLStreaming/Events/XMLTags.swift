@@ -86,26 +86,26 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
 
 /// The attributes of a start tag, or its namespace declarations, in order. Defaults come last.
 public struct XMLAttributes: ~Escapable, BitwiseCopyable {
-    @usableFromInline let parts: BorrowedAttributes
+    @usableFromInline let memory: BorrowedTag
 
     @inlinable @inline(__always) @unsafe @_lifetime(immortal)
-    init(_ parts: BorrowedAttributes) { self.parts = parts }
+    init(_ memory: BorrowedTag) { self.memory = memory }
 
     /// The number of attributes.
-    @inlinable public var count: Int { parts.records.count }
+    @inlinable public var count: Int { memory.attributes.count }
     /// A Boolean value that indicates whether the tag has no attributes.
-    @inlinable public var isEmpty: Bool { parts.records.count == 0 }
+    @inlinable public var isEmpty: Bool { memory.attributes.count == 0 }
 
     /// The attribute at an index from 0.
     public subscript(index: Int) -> XMLAttribute {
         // PERF: a call would store all values that the attribute is made from.
         @inlinable @inline(__always) @_lifetime(copy self) get {
-            let record = parts.records[index]
+            let record = memory.attributes[index]
             // SAFETY: the memory is valid as long as these attributes.
-            let memory = unsafe _overrideLifetime(parts.memory.spans, copying: self)
-            return XMLAttribute(
+            let attribute = unsafe XMLAttribute(
                 name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted,
                 hasSkippedEntity: record.hasSkippedEntity)
+            return unsafe _overrideLifetime(attribute, copying: self)
         }
     }
 
@@ -143,29 +143,28 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     /// The bytes from `<` to `>`.
     @inlinable public var place: XMLSourceRange { parts.place }
 
-    @inlinable @_lifetime(copy memory, copy attributes, copy declarations)
+    @inlinable @unsafe @_lifetime(immortal)
     init(
-        memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
-        declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLSourceRange
+        memory: BorrowedTag, name: NameRecord, declarations: Span<AttributeRecord>, isEmptyElement: Bool,
+        place: XMLSourceRange
     ) {
         parts = BorrowedStartTag(
-            memory: BorrowedTag(memory), name: name, attributes: BorrowedRecords(attributes),
-            declarations: BorrowedRecords(declarations), isEmptyElement: isEmptyElement, place: place)
+            memory: memory, name: name, declarations: BorrowedRecords(declarations), isEmptyElement: isEmptyElement,
+            place: place)
     }
 
     /// The name of the element.
     public var name: XMLName {
         // SAFETY: the memory is valid as long as this tag, here and below.
         @inlinable @inline(__always) @_lifetime(copy self) get {
-            unsafe _overrideLifetime(parts.memory.spans.name(parts.name), copying: self)
+            unsafe _overrideLifetime(parts.memory.name(parts.name), copying: self)
         }
     }
 
     /// The attributes that aren't namespace declarations.
     public var attributes: XMLAttributes {
         @inlinable @inline(__always) @_lifetime(copy self) get {
-            unsafe _overrideLifetime(
-                XMLAttributes(BorrowedAttributes(memory: parts.memory, records: parts.attributes)), copying: self)
+            unsafe _overrideLifetime(XMLAttributes(parts.memory), copying: self)
         }
     }
 
@@ -173,8 +172,9 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     /// `xmlns` and the declared prefix as their local name. The value is the URI.
     public var declarations: XMLAttributes {
         @inlinable @_lifetime(copy self) get {
-            unsafe _overrideLifetime(
-                XMLAttributes(BorrowedAttributes(memory: parts.memory, records: parts.declarations)), copying: self)
+            var memory = parts.memory
+            memory.attributes = parts.declarations
+            return unsafe _overrideLifetime(XMLAttributes(memory), copying: self)
         }
     }
 }

@@ -40,39 +40,6 @@ struct AttributeRecord: BitwiseCopyable {
     @usableFromInline var hasSkippedEntity = false
 }
 
-/// The three memory areas of a tag.
-@usableFromInline
-struct TagSpans: ~Escapable, BitwiseCopyable {
-    /// The text that contains the tag.
-    @usableFromInline let text: RawSpan
-    /// The bytes that had to be copied: values with references, and defaults.
-    @usableFromInline let copies: RawSpan
-    /// The URIs of namespaces.
-    @usableFromInline let namespaces: RawSpan
-
-    @inlinable @_lifetime(copy text, copy copies, copy namespaces)
-    init(text: RawSpan, copies: RawSpan, namespaces: RawSpan) {
-        self.text = text
-        self.copies = copies
-        self.namespaces = namespaces
-    }
-
-    // PERF: inlinable, because sinks of other packages read each attribute.
-    @inlinable @inline(__always) @_lifetime(copy self)
-    func part(_ slice: MemorySlice) -> RawSpan {
-        slice.start >= 0
-            ? text.part(Int(slice.start), Int(slice.count)) : copies.part(Int(~slice.start), Int(slice.count))
-    }
-
-    // PERF: inlinable, because sinks of other packages read each attribute.
-    @inlinable @inline(__always) @_lifetime(copy self)
-    func name(_ record: NameRecord) -> XMLName {
-        XMLName(
-            part(record.qualified), prefixCount: Int(record.prefixCount),
-            namespace: namespaces.part(Int(record.namespaceStart), Int(record.namespaceCount)))
-    }
-}
-
 // PERF: XML/events; borrowed values store pointers, in one structure that may escape. As several properties with more than six
 // words, the structure would not be trivial to Swift 6.3, which would write it to memory and destroy it by a call, for each
 // tag.
@@ -140,25 +107,38 @@ struct BorrowedName: BitwiseCopyable {
     }
 }
 
-/// The three memory areas of a tag.
+/// The three memory areas of a tag, and its attributes.
 @usableFromInline
 struct BorrowedTag: BitwiseCopyable {
+    /// The text that contains the tag.
     @usableFromInline let text: BorrowedBytes
+    /// The bytes that had to be copied: values with references, and defaults.
     @usableFromInline let copies: BorrowedBytes
+    /// The URIs of namespaces.
     @usableFromInline let namespaces: BorrowedBytes
+    @usableFromInline var attributes: BorrowedRecords
 
     @inlinable @inline(__always)
-    init(_ memory: borrowing TagSpans) {
-        text = BorrowedBytes(memory.text)
-        copies = BorrowedBytes(memory.copies)
-        namespaces = BorrowedBytes(memory.namespaces)
+    init(text: RawSpan, copies: RawSpan, namespaces: RawSpan, attributes: Span<AttributeRecord>) {
+        self.text = BorrowedBytes(text)
+        self.copies = BorrowedBytes(copies)
+        self.namespaces = BorrowedBytes(namespaces)
+        self.attributes = BorrowedRecords(attributes)
     }
 
-    /// The memory areas. The caller has to define their lifetime.
-    @inlinable @unsafe var spans: TagSpans {
-        @inline(__always) @_lifetime(immortal) get {
-            unsafe TagSpans(text: text.span, copies: copies.span, namespaces: namespaces.span)
-        }
+    // PERF: inlinable, because sinks of other packages read each attribute.
+    /// Returns the bytes of a slice. The caller has to define their lifetime.
+    @inlinable @inline(__always) @unsafe @_lifetime(immortal)
+    func part(_ slice: MemorySlice) -> RawSpan {
+        unsafe slice.start >= 0
+            ? text.span.part(Int(slice.start), Int(slice.count)) : copies.span.part(Int(~slice.start), Int(slice.count))
+    }
+
+    /// Returns a name. The caller has to define its lifetime.
+    @inlinable @inline(__always) @unsafe @_lifetime(immortal)
+    func name(_ record: NameRecord) -> XMLName {
+        let namespace = unsafe namespaces.span.part(Int(record.namespaceStart), Int(record.namespaceCount))
+        return unsafe XMLName(part(record.qualified), prefixCount: Int(record.prefixCount), namespace: namespace)
     }
 }
 
@@ -179,38 +159,22 @@ struct BorrowedAttribute: BitwiseCopyable {
     }
 }
 
-/// A list of attributes.
-@usableFromInline
-struct BorrowedAttributes: BitwiseCopyable {
-    @usableFromInline let memory: BorrowedTag
-    @usableFromInline let records: BorrowedRecords
-
-    @inlinable @inline(__always)
-    init(memory: BorrowedTag, records: BorrowedRecords) {
-        self.memory = memory
-        self.records = records
-    }
-}
-
 /// The parts of a start tag.
 @usableFromInline
 struct BorrowedStartTag: BitwiseCopyable {
     @usableFromInline let memory: BorrowedTag
     @usableFromInline let name: NameRecord
-    @usableFromInline let attributes: BorrowedRecords
     @usableFromInline let declarations: BorrowedRecords
     @usableFromInline let isEmptyElement: Bool
     @usableFromInline let place: XMLSourceRange
 
     @inlinable @inline(__always)
     init(
-        memory: BorrowedTag, name: NameRecord, attributes: BorrowedRecords, declarations: BorrowedRecords,
-        isEmptyElement: Bool,
+        memory: BorrowedTag, name: NameRecord, declarations: BorrowedRecords, isEmptyElement: Bool,
         place: XMLSourceRange
     ) {
         self.memory = memory
         self.name = name
-        self.attributes = attributes
         self.declarations = declarations
         self.isEmptyElement = isEmptyElement
         self.place = place
@@ -279,10 +243,13 @@ public struct XMLTagMemory: ~Copyable {
     /// The start tag, which borrows this memory.
     public var startTag: XMLStartTag {
         @_lifetime(borrow self) get {
-            let memory = TagSpans(text: RawSpan(), copies: copies.bytes, namespaces: namespaces.bytes)
-            return XMLStartTag(
-                memory: memory, name: name, attributes: attributes.span, declarations: declarations.span,
-                isEmptyElement: isEmptyElement, place: .none)
+            let memory = BorrowedTag(
+                text: RawSpan(), copies: copies.bytes, namespaces: namespaces.bytes, attributes: attributes.span)
+            // SAFETY: the tag borrows this memory.
+            let tag = unsafe XMLStartTag(
+                memory: memory, name: name, declarations: declarations.span, isEmptyElement: isEmptyElement,
+                place: .none)
+            return unsafe _overrideLifetime(tag, borrowing: self)
         }
     }
 

@@ -16,12 +16,12 @@ extension XMLScanner {
         let place = place
         let text = unscopedText(of: chunk).extracting(tokenizer.tokenStart..<tokenizer.offset)
         // SAFETY: the memory is valid and unchanged while self is borrowed.
-        let memory = unsafe TagSpans(
-            text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes)
+        let memory = unsafe BorrowedTag(
+            text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes,
+            attributes: tokenizer.attributes.unscopedSpan)
         return unsafe XMLStartTag(
-            memory: memory, name: tokenizer.elementName, attributes: tokenizer.attributes.unscopedSpan,
-            declarations: tokenizer.declaredNamespaces.unscopedSpan, isEmptyElement: tokenizer.isEmptyElement,
-            place: place)
+            memory: memory, name: tokenizer.elementName, declarations: tokenizer.declaredNamespaces.unscopedSpan,
+            isEmptyElement: tokenizer.isEmptyElement, place: place)
     }
 
     /// The end of the innermost element.

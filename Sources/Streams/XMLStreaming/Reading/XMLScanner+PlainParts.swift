@@ -176,11 +176,12 @@ extension XMLScanner {
     @inlinable @inline(__always) @_lifetime(copy bytes)
     mutating func plainStart(_ bytes: RawSpan) -> XMLStartTag {
         // SAFETY: the memory is valid and unchanged while the tag is borrowed, which is during a call of the sink.
-        let memory = unsafe TagSpans(
-            text: bytes, copies: RawSpan(), namespaces: tokenizer.namespaces.unscopedURIBytes)
+        let memory = unsafe BorrowedTag(
+            text: bytes, copies: RawSpan(), namespaces: tokenizer.namespaces.unscopedURIBytes,
+            attributes: tokenizer.attributes.unscopedSpan)
         return unsafe XMLStartTag(
-            memory: memory, name: tokenizer.elementName, attributes: tokenizer.attributes.unscopedSpan,
-            declarations: Span(), isEmptyElement: tokenizer.isEmptyElement, place: plainPlace)
+            memory: memory, name: tokenizer.elementName, declarations: Span(),
+            isEmptyElement: tokenizer.isEmptyElement, place: plainPlace)
     }
 
     /// The innermost element.

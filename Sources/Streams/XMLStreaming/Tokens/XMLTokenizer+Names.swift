@@ -11,19 +11,20 @@ extension XMLTokenizer {
 
     /// Returns the index of the first attribute that is spelled as an earlier one, or nil if all spellings are different.
     mutating func repeatedSpelling(of tag: RawSpan) -> Int? {
-        // SAFETY: the attributes don't change here.
+        // SAFETY: the attributes and the copies don't change here. The same is true for all uses of `memory(of:)` below.
         let (memory, attributes) = unsafe (memory(of: tag), attributes.unscopedSpan)
         return uniqueNames.firstRepeated(
             in: 0..<attributes.count,
-            hash: { NameTable.hash(memory.part(attributes[$0].name.qualified)) },
+            hash: { unsafe NameTable.hash(memory.part(attributes[$0].name.qualified)) },
             isSame: {
-                memory.part(attributes[$0].name.qualified).hasSameBytes(as: memory.part(attributes[$1].name.qualified))
+                unsafe memory.part(attributes[$0].name.qualified).hasSameBytes(
+                    as: memory.part(attributes[$1].name.qualified))
             })
     }
 
     private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {
         let name = attributes[index].name.qualified
-        let spelling = ShownText.shortened(memory(of: tag).part(name))
+        let spelling = unsafe ShownText.shortened(memory(of: tag).part(name))
         return fail(.invalidSyntax, "the attribute '\(spelling)' is there twice", at: place(of: name))
     }
 
@@ -60,12 +61,12 @@ extension XMLTokenizer {
         _ record: AttributeRecord, of tag: RawSpan
     ) throws(StreamError) -> Bool {
         let memory = memory(of: tag)
-        let name = memory.part(record.name.qualified)
+        let name = unsafe memory.part(record.name.qualified)
         let word: StaticString = "xmlns"
         // SAFETY: the word has five bytes.
         for index in 0..<5 where unsafe name.uncheckedByte(index) != word.utf8Start[index] { return false }
         let prefix = name.byteCount > 5 ? name.part(6, name.byteCount - 6) : RawSpan()
-        if let problem = namespaces.declare(prefix, memory.part(record.value)) {
+        if let problem = unsafe namespaces.declare(prefix, memory.part(record.value)) {
             throw fail(.invalidSyntax, problem, at: place(of: record.name.qualified))
         }
         return true
@@ -73,7 +74,7 @@ extension XMLTokenizer {
 
     /// Sets the namespace of a name with a prefix.
     private mutating func resolve(_ name: inout NameRecord, in tag: RawSpan) throws(StreamError) {
-        let prefix = memory(of: tag).name(name).prefix
+        let prefix = unsafe memory(of: tag).name(name).prefix
         guard let slice = namespaces.slice(of: prefix, Self.firstWord(of: prefix)) else {
             let problem = namespaces.uri(of: prefix) == nil ? "is not declared" : "is no prefix of elements"
             throw fail(
@@ -96,23 +97,21 @@ extension XMLTokenizer {
             in: 0..<attributes.count,
             hash: { index in
                 let name = attributes[index].name
-                return NameTable.hash(memory.name(name).local)
+                return unsafe NameTable.hash(memory.name(name).local)
                     ^ UInt64(name.namespaceStart) &<< 32
             },
             isSame: { one, other in
                 let (one, other) = (attributes[one].name, attributes[other].name)
-                return one.namespaceStart == other.namespaceStart && one.namespaceCount == other.namespaceCount
+                return unsafe one.namespaceStart == other.namespaceStart && one.namespaceCount == other.namespaceCount
                     && memory.name(one).local.hasSameBytes(as: memory.name(other).local)
             })
         if let repeated { throw failRepeated(repeated, in: tag) }
     }
 
-    /// Returns the memory areas of a tag that is being finished.
-    @_lifetime(copy tag)
-    private func memory(of tag: RawSpan) -> TagSpans {
-        // SAFETY: callers in this file use the result only until copies are appended.
-        unsafe _overrideLifetime(
-            TagSpans(text: tag, copies: copies.bytes, namespaces: namespaces.uriBytes), copying: tag)
+    /// The memory areas of a tag that is being finished, valid until copies are appended.
+    private func memory(of tag: RawSpan) -> BorrowedTag {
+        BorrowedTag(
+            text: tag, copies: copies.bytes, namespaces: namespaces.uriBytes, attributes: attributes.span)
     }
 
     // MARK: Declared attributes
@@ -125,11 +124,11 @@ extension XMLTokenizer {
         list.beginTag()
         for index in 0..<attributes.count {
             let memory = memory(of: tag)
-            guard let declared = list.index(of: memory.part(attributes[index].name.qualified)) else { continue }
+            guard let declared = unsafe list.index(of: memory.part(attributes[index].name.qualified)) else { continue }
             list.mark(declared)
             guard list[declared].isTokenized else { continue }
             let first = copies.count
-            let value = [UInt8](copying: memory.part(attributes[index].value))
+            let value = unsafe [UInt8](copying: memory.part(attributes[index].value))
             appendTokens(value)
             attributes[index].value = .copy(first, copies.count - first)
             try checkCopies(0, at: tokenStart)

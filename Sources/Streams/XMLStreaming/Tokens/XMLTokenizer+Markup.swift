@@ -6,7 +6,7 @@ extension XMLTokenizer {
     // SPEC: XML 1.0, production 15.
     /// Finds a comment. Returns nil for other markup.
     mutating func comment(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
-        guard let isComment = isWord("<!--", in: text, at: offset) else { return try incomplete(text, isLast) }
+        guard let isComment = text.hasWord("<!--", at: offset) else { return try incomplete(text, isLast) }
         guard isComment else { return nil }
         guard let end = try endOfComment(in: text, from: offset + 4) else { return try incomplete(text, isLast) }
         setPiece(offset + 4..<end - 3, in: text)
@@ -57,7 +57,7 @@ extension XMLTokenizer {
         }
         let data = NameBytes.endOfSpace(in: text, from: extent.end)
         if data == extent.end {
-            guard let isEnd = isWord("?>", in: text, at: data) else { return nil }
+            guard let isEnd = text.hasWord("?>", at: data) else { return nil }
             guard isEnd else {
                 let found = describe(text, at: data)
                 throw fail(.invalidSyntax, "expected white space or '?>' behind a target, found \(found)", at: data)

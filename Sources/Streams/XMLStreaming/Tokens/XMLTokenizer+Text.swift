@@ -27,7 +27,7 @@ extension XMLTokenizer {
             guard end < text.byteCount else { break }
             let byte = text.uncheckedByte(end)
             if byte == Self.bracket {
-                guard let isEnd = isWord("]]>", in: text, at: end) else {
+                guard let isEnd = text.hasWord("]]>", at: end) else {
                     if isLast && !isCDATA { end = text.byteCount }
                     break
                 }
@@ -96,7 +96,7 @@ extension XMLTokenizer {
 
     /// Finds the beginning of a CDATA section. Returns nil for other markup.
     mutating func cdataStart(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
-        guard let isStart = isWord("<![CDATA[", in: text, at: offset) else { return try incomplete(text, isLast) }
+        guard let isStart = text.hasWord("<![CDATA[", at: offset) else { return try incomplete(text, isLast) }
         guard isStart else { return nil }
         offset += 9
         phase = .cdata

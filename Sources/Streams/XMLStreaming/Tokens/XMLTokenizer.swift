@@ -189,7 +189,7 @@ struct XMLTokenizer: ~Copyable {
         tokenStart = offset
         // White space after the target distinguishes the declaration from other instructions.
         let count = text.byteCount - offset
-        guard let isDeclaration = isWord("<?xml", in: text, at: offset), !isDeclaration || count > 5 || isLast else {
+        guard let isDeclaration = text.hasWord("<?xml", at: offset), !isDeclaration || count > 5 || isLast else {
             if isLast { phase = .prolog }
             return isLast ? .nothing : .needsInput
         }
@@ -224,16 +224,6 @@ struct XMLTokenizer: ~Copyable {
         return try markup(in: window, isLast && window.byteCount == text.byteCount)
     }
 
-    /// Returns whether the text has a word at an offset, or nil if the text ends within the word.
-    func isWord(_ word: StaticString, in text: RawSpan, at start: Int) -> Bool? {
-        for index in 0..<word.utf8CodeUnitCount {
-            guard start + index < text.byteCount else { return nil }
-            // SAFETY: the index is below the count of the word's bytes.
-            guard unsafe text.uncheckedByte(start + index) == word.utf8Start[index] else { return false }
-        }
-        return true
-    }
-
     /// Requests more text for an incomplete part, or throws an error at the end of the input.
     @inline(never)
     mutating func incomplete(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
@@ -257,7 +247,7 @@ struct XMLTokenizer: ~Copyable {
             ("<!D", "a document type declaration"), ("<?", "a processing instruction"), ("<", "a tag"),
             ("&", "a reference"),
         ]
-        for (word, name) in names where isWord(word, in: text, at: tokenStart) == true { return name }
+        for (word, name) in names where text.hasWord(word, at: tokenStart) == true { return name }
         return "a part"
     }
 
@@ -281,4 +271,16 @@ struct XMLTokenizer: ~Copyable {
 
     /// The offset in the document of the reference or part that is read, for counting the document's bytes before it.
     var documentOffset: Int { isInEntity ? referenceOffset : textOffset + tokenStart }
+}
+
+extension RawSpan {
+    /// Returns whether the bytes have a word at an offset, or nil if they end within the word.
+    func hasWord(_ word: StaticString, at start: Int) -> Bool? {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard start + index < byteCount else { return nil }
+            // SAFETY: the index is below the count of the word's bytes.
+            guard unsafe uncheckedByte(start + index) == word.utf8Start[index] else { return false }
+        }
+        return true
+    }
 }

@@ -11,19 +11,19 @@ enum DocumentText {
     /// - Complexity: O(*n*) in the bytes; O(1) for most documents in UTF-8.
     static func decode(_ bytes: [UInt8], _ options: XMLReaderOptions) -> [UInt8]? {
         guard let encoding = encoding(of: bytes, options), encoding != .utf8 else { return nil }
-        var decoded = KeptStack<UInt8>()
-        let mark = bytes.withRawSpan { XMLEncoding.detect($0, isLast: true)?.markCount ?? 0 }
-        // A byte order mark has three bytes in UTF-8.
-        if mark > 0 { for byte: UInt8 in [0xEF, 0xBB, 0xBF] { decoded.append(byte) } }
+        var input = EncodedInput()
+        input.known = encoding
+        var decoded: [UInt8] = []
         bytes.withRawSpan { bytes in
-            var offset = mark
-            while offset < bytes.byteCount {
-                let result = encoding.decode(bytes.extracting(offset..<bytes.byteCount), into: &decoded)
-                offset += result.count
-                if result.count == 0 || result.problem != nil { return }
+            input.begin(bytes, limit: .max)
+            input.isFinal = true
+            while case let piece = input.refill(bytes), let range = piece.range {
+                // A byte order mark has three bytes in UTF-8.
+                if piece.markCount > 0 { decoded += [0xEF, 0xBB, 0xBF] }
+                decoded += Array(copying: input.decoded.bytes.extracting(range))
             }
         }
-        return [UInt8](copying: decoded.bytes)
+        return decoded
     }
 
     private static func encoding(of bytes: [UInt8], _ options: XMLReaderOptions) -> XMLEncoding? {

@@ -80,7 +80,7 @@ struct TreeWriter {
             if node.firstChild >= 0 && !hasCopy { return true }
             try leave(index, &output)
         case .text:
-            try with(value(node)) { (text) throws(StreamError) in
+            try value(node).withRawSpan { (text) throws(StreamError) in
                 try WrittenText.append(text, in: .content, to: &output)
             }
         case .comment, .processingInstruction, .entityReference, .document:
@@ -150,7 +150,7 @@ struct TreeWriter {
             try output.append(0x20)
             try writeName(attribute.name, &output)
             try WrittenText.append("=\"", to: &output)
-            try with(Array(memory.copies[attribute.value])) { (value) throws(StreamError) in
+            try Array(memory.copies[attribute.value]).withRawSpan { (value) throws(StreamError) in
                 try WrittenText.append(value, in: .attribute, to: &output)
             }
             try output.append(UInt8(ascii: "\""))
@@ -169,13 +169,13 @@ struct TreeWriter {
         switch node.kind {
         case .comment:
             try WrittenText.append("<!--", to: &output)
-            try with(value(node)) { (text) throws(StreamError) in try output.append(text) }
+            try value(node).withRawSpan { (text) throws(StreamError) in try output.append(text) }
             try WrittenText.append("-->", to: &output)
         case .processingInstruction:
             try WrittenText.append("<?", to: &output)
             try writeName(node.name, &output)
             if node.content.count > 0 { try output.append(0x20) }
-            try with(value(node)) { (text) throws(StreamError) in try output.append(text) }
+            try value(node).withRawSpan { (text) throws(StreamError) in try output.append(text) }
             try WrittenText.append("?>", to: &output)
         default:
             try output.append(UInt8(ascii: "&"))
@@ -192,10 +192,6 @@ struct TreeWriter {
 
     private func writeName(_ name: Int32, _ output: inout ByteOutput) throws(StreamError) {
         try memory.names.withName(name) { (name) throws(StreamError) in try output.append(name) }
-    }
-
-    private func with(_ bytes: [UInt8], _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
-        try bytes.withRawSpan(body)
     }
 
     private func copy(_ range: Range<Int>, _ output: inout ByteOutput) throws(StreamError) {

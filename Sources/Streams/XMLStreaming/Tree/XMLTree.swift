@@ -163,25 +163,13 @@ public final class XMLTree {
         return level
     }
 
-    /// Makes the element that a reader would read from a tag. Attributes are normalized by their types, and defaults are
-    /// added.
+    /// Makes the element that a reader would read from a tag without attributes. The defaults are added.
     ///
     /// - Returns: The index of the new node, which is the last one and has no parent.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if defaults of the document type aren't allowed in this place.
-    func makeElement(
-        _ name: String, _ attribute: (name: String, value: String)? = nil, in node: Int32
-    ) throws(StreamError) -> Int32 {
-        var output = ByteOutput()
-        try "<\(name)".withUTF8Span { (tag) throws(StreamError) in try output.append(tag) }
-        if let attribute {
-            try " \(attribute.name)=\"".withUTF8Span { (name) throws(StreamError) in try output.append(name) }
-            try attribute.value.withUTF8Span { (value) throws(StreamError) in
-                try WrittenText.append(value, in: .attribute, to: &output)
-            }
-        }
-        try WrittenText.append(attribute == nil ? "/>" : "\"/>", to: &output)
+    func makeElement(_ name: String, in node: Int32) throws(StreamError) -> Int32 {
         do throws(StreamError) {
-            try output.withBytes { (bytes) throws(StreamError) in
+            try "<\(name)/>".withUTF8Span { (bytes) throws(StreamError) in
                 try read(bytes, in: node) { memory in TagSink(memory: memory) }
             }
         } catch {

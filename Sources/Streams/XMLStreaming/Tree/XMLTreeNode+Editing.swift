@@ -113,13 +113,13 @@ extension XMLTreeNode {
             throw StreamError(.limitExceeded, "more than \(limit) attributes")
         }
         try tree.memory.checkCapacity()
-        let range = try value.withUTF8Span { (value) throws(StreamError) in try tree.memory.copy(value) }
-        var made = TreeAttribute(
+        // The declared type of an attribute may require different white space.
+        let collapses = declaration(of: name)?.isTokenized == true
+        let bytes = collapses ? Array(value.utf8.split(separator: 0x20).joined(separator: [0x20])) : Array(value.utf8)
+        let range = try bytes.withRawSpan { (value) throws(StreamError) in try tree.memory.copy(value) }
+        let made = TreeAttribute(
             name: number, namespace: namespace, valueStart: UInt32(range.lowerBound), valueCount: UInt32(range.count),
             isDeclaration: isDeclaration)
-        // The declared type of an attribute may require different white space.
-        let read = try declaredAttributes(of: (name, value)).first { $0.name == number }
-        if let read { (made.valueStart, made.valueCount) = (read.valueStart, read.valueCount) }
         if let place { attributes[place] = made } else { attributes.append(made) }
         try replaceAttributes(attributes)
         guard isDeclaration else { return }
@@ -127,17 +127,10 @@ extension XMLTreeNode {
         tree.leaveScope()
     }
 
-    /// Returns the attributes that a reader would read from this element's tag with only this attribute, or with no
-    /// attributes. Returns an empty array if the document type declares no attributes.
-    private func declaredAttributes(
-        of attribute: (name: String, value: String)? = nil
-    ) throws(StreamError) -> [TreeAttribute] {
-        guard tree.types?.hasAttributes == true else { return [] }
-        let element = try tree.makeElement(name, attribute, in: index)
-        let attributes = Array(tree.attributes(of: element))
-        tree.memory.nodes.removeLast()
-        tree.memory.attributes.removeLast(attributes.count)
-        return attributes
+    /// Returns the declaration of an attribute in the document type, or nil if it isn't declared.
+    private func declaration(of attribute: String) -> AttributeList.Attribute? {
+        guard let list = name.withUTF8Span({ tree.types?.attributes(of: $0) }) else { return nil }
+        return attribute.withUTF8Span { list.index(of: $0) }.map { list[$0] }
     }
 
     /// Removes an attribute.
@@ -155,7 +148,7 @@ extension XMLTreeNode {
         guard !attributes[place].isDeclaration else {
             throw StreamError(.misuse, "the declaration of a namespace is not removed")
         }
-        guard !(try declaredAttributes().contains { $0.name == number }) else {
+        guard declaration(of: name)?.defaultValue == nil else {
             throw StreamError(.misuse, "the attribute \(name) has a default in the document type")
         }
         attributes.remove(at: place)

@@ -12,7 +12,7 @@ extension XMLTokenizer {
 
     /// Finds the document type declaration. Returns nil for other markup.
     mutating func documentType(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
-        guard let isType = isWord("<!DOCTYPE", in: text, at: offset) else { return try incomplete(text, isLast) }
+        guard let isType = text.hasWord("<!DOCTYPE", at: offset) else { return try incomplete(text, isLast) }
         guard isType else { return nil }
         guard options.documentTypes == .read else {
             throw fail(.invalidSyntax, "expected no document type declaration", at: offset)
@@ -271,7 +271,7 @@ extension XMLTokenizer {
 
     /// Skips a word if it comes next. Returns whether it does.
     mutating func skip(_ word: StaticString, in text: RawSpan) throws(StreamError) -> Bool {
-        let isNext = try Self.complete(isWord(word, in: text, at: offset))
+        let isNext = try Self.complete(text.hasWord(word, at: offset))
         if isNext { offset += word.utf8CodeUnitCount }
         return isNext
     }

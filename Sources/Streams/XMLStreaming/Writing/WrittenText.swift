@@ -165,97 +165,13 @@ package enum WrittenText {
             unsafe UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
     }
 
-    /// Returns the offset of a byte sequence in a text. The sequence must not be empty.
+    /// Returns the offset of a byte sequence in a text.
     static func offset(of sequence: StaticString, in text: RawSpan, from start: Int = 0) -> Int? {
-        let length = sequence.utf8CodeUnitCount
         var offset = start
-        while offset <= text.byteCount - length {
-            var index = 0
-            // SAFETY: the index is below the length of the literal.
-            while index < length, unsafe text.byte(at: offset + index) == sequence.utf8Start[index] { index += 1 }
-            if index == length { return offset }
+        while let isFound = text.hasWord(sequence, at: offset) {
+            if isFound { return offset }
             offset += 1
         }
         return nil
     }
 }
-
-// MARK: - In-class tests
-
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
-
-extension WrittenText: SelfTesting {
-    package static var testSelectors: TestSelectors {
-        [
-            "testRecognizesQualifiedNames": testRecognizesQualifiedNames,
-            "testRefusesInvalidCharacters": testRefusesInvalidCharacters,
-            "testEscapesAtEveryOffset": testEscapesAtEveryOffset,
-        ]
-    }
-
-    private static func testRecognizesQualifiedNames() {
-        let rows: [(String, Int?)] = [
-            ("a", -1), ("größe", -1), ("_", -1), ("a-b.c9·", -1), ("p:a", 1), ("größe:a", 7), ("\u{10000}", -1),
-            ("", nil), ("9a", nil), ("-a", nil), (":a", nil), ("a:", nil), ("a:9", nil), ("a:b:c", nil), ("a b", nil),
-            ("a×", nil), ("\u{37E}", nil), ("a\u{300}", -1), ("\u{300}", nil), ("a\u{2FF0}", nil), ("a/", nil),
-        ]
-        for (name, colon) in rows {
-            expectEqual(name.withUTF8Span { Self.colon(inQualifiedName: $0) }, colon, "colon of \(name)")
-        }
-        expectTrue(":a:b:".withUTF8Span { isName($0) }, "a name with colons")
-        expectFalse("".withUTF8Span { isName($0) }, "no name")
-        for bytes: [UInt8] in [[0x61, 0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0x80]] {
-            // SAFETY: the span does not leave the closure.
-            expectNil(unsafe bytes.withUnsafeBytes { Self.colon(inQualifiedName: unsafe $0.bytes) }, "name of \(bytes)")
-        }
-    }
-
-    private static func testRefusesInvalidCharacters() {
-        for length in 0..<20 {
-            for place in 0...length {
-                func text(_ character: String) -> String {
-                    String(repeating: "ü", count: place / 2) + String(repeating: "a", count: place % 2) + character
-                        + String(repeating: "b", count: length - place)
-                }
-                for good in [
-                    "\t", "\n", "\r", " ", "\u{7F}", "\u{80}", "\u{FFFD}", "\u{EFFF}", "\u{F000}", "\u{1FFFF}",
-                ] {
-                    expectNoThrow("\(good.debugDescription) at \(place)") {
-                        try text(good).withUTF8Span { try check($0, in: "text") }
-                    }
-                }
-                for (bad, name) in [
-                    ("\0", "U+0000"), ("\u{1F}", "U+001F"), ("\u{FFFE}", "U+FFFE"), ("\u{FFFF}", "U+FFFF"),
-                ] {
-                    let error = expectThrows(StreamError.self, "\(name) at \(place)") {
-                        try text(bad).withUTF8Span { try check($0, in: "text") }
-                    }
-                    expectEqual(
-                        error?.message, "text has the character \(name) at byte \(place), which XML cannot hold",
-                        "error")
-                }
-            }
-        }
-    }
-
-    private static func testEscapesAtEveryOffset() throws {
-        let escapes: [(Character, content: String, attribute: String)] = [
-            ("&", "&amp;", "&amp;"), ("<", "&lt;", "&lt;"), (">", "&gt;", "&gt;"), ("\"", "\"", "&quot;"),
-            ("\r", "&#13;", "&#13;"), ("\n", "\n", "&#10;"), ("\t", "\t", "&#9;"), ("'", "'", "'"), ("@", "@", "@"),
-            (" ", " ", " "), ("\u{7F}", "\u{7F}", "\u{7F}"), ("ü", "ü", "ü"),
-        ]
-        for (character, content, attribute) in escapes {
-            for before in 0..<10 {
-                let (head, tail) = (String(repeating: "A z", count: before), "behind it é")
-                for (place, escape) in [(Place.content, content), (.attribute, attribute)] {
-                    var output = ByteOutput()
-                    try "\(head)\(character)\(tail)".withUTF8Span { try append($0, in: place, to: &output) }
-                    expectEqual(
-                        output.withBytes { String(validating: $0) }, head + escape + tail, "\(character) at \(before)")
-                }
-            }
-        }
-    }
-}
-#endif

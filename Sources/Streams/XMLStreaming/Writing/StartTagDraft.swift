@@ -27,16 +27,11 @@ struct StartTagDraft: ~Copyable {
         var local: Piece { Piece(start: name.start + colon + 1, end: name.end) }
     }
 
-    private struct Declaration: BitwiseCopyable {
-        let prefix: Piece
-        let uri: Piece
-    }
-
     private var bytes = KeptStack<UInt8>()
     /// The element, followed by its attributes.
     private var parts = KeptStack<Part>()
-    /// The prefixes to declare, with their URIs.
-    private var declarations = KeptStack<Declaration>()
+    /// The prefixes to declare as names, with their URIs as values.
+    private var declarations = KeptStack<Part>()
     private var uniqueNames = UniqueNames()
 
     // MARK: Collecting
@@ -70,7 +65,7 @@ struct StartTagDraft: ~Copyable {
     /// Adds the declaration of a prefix. An empty prefix declares the default namespace.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) {
         let prefix = keep(prefix)
-        declarations.append(Declaration(prefix: prefix, uri: keep(uri)))
+        declarations.append(Part(name: prefix, value: keep(uri)))
     }
 
     /// Adds an attribute, or a declaration if the name is the name of a declaration.
@@ -126,18 +121,18 @@ struct StartTagDraft: ~Copyable {
     private func checkDeclarations(_ scope: inout Namespaces, _ outer: Int) throws(StreamError) {
         for index in 0..<declarations.count {
             let declaration = declarations[index]
-            guard declaration.prefix.isEmpty || WrittenText.isPlainName(part(declaration.prefix)) else {
-                throw StreamError(.unrepresentable, "\(text(declaration.prefix)) is no name of a prefix")
+            guard declaration.name.isEmpty || WrittenText.isPlainName(part(declaration.name)) else {
+                throw StreamError(.unrepresentable, "\(text(declaration.name)) is no name of a prefix")
             }
-            guard !scope.declares(part(declaration.prefix), after: outer) else {
-                throw StreamError(.duplicateKey, "the prefix \(text(declaration.prefix)) is declared twice")
+            guard !scope.declares(part(declaration.name), after: outer) else {
+                throw StreamError(.duplicateKey, "the prefix \(text(declaration.name)) is declared twice")
             }
             try declare(declaration, &scope)
         }
     }
 
-    private func declare(_ declaration: Declaration, _ scope: inout Namespaces) throws(StreamError) {
-        let (prefix, uri) = (part(declaration.prefix), part(declaration.uri))
+    private func declare(_ declaration: Part, _ scope: inout Namespaces) throws(StreamError) {
+        let (prefix, uri) = (part(declaration.name), part(declaration.value))
         try WrittenText.check(uri, in: "the name of a namespace")
         if let problem = Namespaces.objection(to: prefix, uri) ?? scope.declare(prefix, uri) {
             throw StreamError(.misuse, problem)
@@ -176,7 +171,7 @@ struct StartTagDraft: ~Copyable {
         guard !scope.declares(self.part(prefix), after: outer) else {
             throw StreamError(.misuse, "the prefix \(text(prefix)) would stand for two namespaces in one tag")
         }
-        let declaration = Declaration(prefix: prefix, uri: uri)
+        let declaration = Part(name: prefix, value: uri)
         declarations.append(declaration)
         try declare(declaration, &scope)
         return scope.uri(of: self.part(prefix)) ?? 0
@@ -210,9 +205,9 @@ struct StartTagDraft: ~Copyable {
         for index in 0..<declarations.count {
             let declaration = declarations[index]
             try WrittenText.append(" xmlns", to: &output)
-            if !declaration.prefix.isEmpty { try output.append(UInt8(ascii: ":")) }
-            try output.append(part(declaration.prefix))
-            try writeValue(declaration.uri, &output)
+            if !declaration.name.isEmpty { try output.append(UInt8(ascii: ":")) }
+            try output.append(part(declaration.name))
+            try writeValue(declaration.value, &output)
         }
         for index in 1..<parts.count {
             try output.append(UInt8(ascii: " "))

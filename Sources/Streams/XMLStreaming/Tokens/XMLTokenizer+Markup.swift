@@ -83,59 +83,46 @@ extension XMLTokenizer {
     // SPEC: XML 1.0, productions 23 to 26, 32, 80 and 81.
     /// Finds the XML declaration.
     mutating func declaration(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
-        var names = [("version", true), ("encoding", false), ("standalone", false)][...]
-        var end = offset + 5
         (versionRange, encodingRange, isStandalone) = (0..<0, 0..<0, nil)
+        offset += 5
+        return try token(.declaration, in: text, isLast) { tokenizer throws(StreamError) in
+            try tokenizer.parseDeclaration(in: text)
+        }
+    }
+
+    private mutating func parseDeclaration(in text: RawSpan) throws(StreamError) {
+        var names = [("version", true), ("encoding", false), ("standalone", false)][...]
         while true {
-            let endOfValue = end
-            end = NameBytes.endOfSpace(in: text, from: end)
-            guard end + 1 < text.byteCount else { return try incomplete(text, isLast) }
-            if text.uncheckedByte(end) == UInt8(ascii: "?") {
-                guard text.uncheckedByte(end + 1) == UInt8(ascii: ">"), names.first?.1 != true else { break }
-                offset = end + 2
-                return .declaration
-            }
-            guard end > endOfValue else { break }
-            let extent = NameBytes.extent(in: text, from: end)
-            guard extent.end < text.byteCount else { return try incomplete(text, isLast) }
-            let name = text.extracting(end..<extent.end)
+            let hasSpace = try skipSpace(in: text)
+            if names.first?.1 != true, try skip("?>", in: text) { return }
+            guard hasSpace else { break }
+            let extent = NameBytes.extent(in: text, from: offset)
+            guard extent.end < text.byteCount else { throw Self.incompleteText }
+            let name = text.extracting(offset..<extent.end)
             while let first = names.first, !first.1, !name.equals(first.0) { names.removeFirst() }
             guard let first = names.first, name.equals(first.0) else { break }
             names.removeFirst()
-            guard let value = try declarationValue(in: text, from: extent.end) else {
-                return try incomplete(text, isLast)
-            }
-            try setDeclared(first.0, value, in: text)
-            end = value.upperBound + 1
+            offset = extent.end
+            try setDeclared(first.0, try declarationValue(in: text), in: text)
         }
         let expected = names.first.map { "'\($0.0)'" + ($0.1 ? "" : " or '?>'") } ?? "'?>'"
-        throw fail(
-            .invalidSyntax, "expected \(expected) in the XML declaration, found \(describe(text, at: end))", at: end)
+        throw wrong("expected \(expected) in the XML declaration", in: text)
     }
 
-    private mutating func declarationValue(in text: RawSpan, from start: Int) throws(StreamError) -> Range<Int>? {
-        var offset = NameBytes.endOfSpace(in: text, from: start)
-        guard offset < text.byteCount else { return nil }
-        guard text.uncheckedByte(offset) == UInt8(ascii: "=") else {
-            throw fail(.invalidSyntax, "expected '=', found \(describe(text, at: offset))", at: offset)
-        }
-        offset = NameBytes.endOfSpace(in: text, from: offset + 1)
-        guard offset < text.byteCount else { return nil }
-        let quote = text.uncheckedByte(offset)
-        guard quote == 0x22 || quote == 0x27 else {
-            throw fail(.invalidSyntax, "expected a value in quotes, found \(describe(text, at: offset))", at: offset)
-        }
-        var end = offset + 1
-        while end < text.byteCount, text.uncheckedByte(end) != quote {
-            let byte = text.uncheckedByte(end)
+    private mutating func declarationValue(in text: RawSpan) throws(StreamError) -> Range<Int> {
+        _ = try skipSpace(in: text)
+        try expect("=", in: text)
+        _ = try skipSpace(in: text)
+        let quote = try openQuote("a value in quotes", in: text)
+        let start = offset
+        while case let byte = try byte(in: text), byte != quote {
             guard NameBytes.isASCIIPart(byte), byte != UInt8(ascii: ":") else {
-                throw fail(
-                    .invalidSyntax, "expected a letter, a digit, '.', '_' or '-', found \(describe(text, at: end))",
-                    at: end)
+                throw wrong("expected a letter, a digit, '.', '_' or '-'", in: text)
             }
-            end += 1
+            offset += 1
         }
-        return end < text.byteCount ? offset + 1..<end : nil
+        offset += 1
+        return start..<offset - 1
     }
 
     private mutating func setDeclared(_ name: String, _ range: Range<Int>, in text: RawSpan) throws(StreamError) {

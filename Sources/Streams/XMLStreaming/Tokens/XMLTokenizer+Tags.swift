@@ -148,6 +148,7 @@ extension XMLTokenizer {
     }
 
     /// Throws an error if entities and defaults make a tag too long, because offsets in copies have 32 bits.
+    @inline(__always)
     mutating func checkCopies(_ added: Int, at start: Int) throws(StreamError) {
         guard added > options.markupByteCountMax - copies.count else { return }
         throw fail(.limitExceeded, "more than \(options.markupByteCountMax) bytes of values in a tag", at: start)

@@ -275,6 +275,7 @@ struct XMLTokenizer: ~Copyable {
 
 extension RawSpan {
     /// Returns whether the bytes have a word at an offset, or nil if they end within the word.
+    @inline(__always)
     func hasWord(_ word: StaticString, at start: Int) -> Bool? {
         for index in 0..<word.utf8CodeUnitCount {
             guard start + index < byteCount else { return nil }

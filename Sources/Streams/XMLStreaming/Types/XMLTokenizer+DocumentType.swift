@@ -4,12 +4,6 @@
 import PlistStreaming
 
 extension XMLTokenizer {
-    /// The error if the text ends within the declaration.
-    private static var incompleteType: StreamError { StreamError(.unexpectedEnd, "the declaration is incomplete") }
-
-    /// The offset in the document for an error at the current position.
-    var errorOffset: Int { typeReference ?? offset }
-
     /// Finds the document type declaration. Returns nil for other markup.
     mutating func documentType(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
         guard let isType = text.hasWord("<!DOCTYPE", at: offset) else { return try incomplete(text, isLast) }
@@ -20,16 +14,16 @@ extension XMLTokenizer {
         copies.removeAll()
         types = DocumentTypes()
         offset += 9
-        do throws(StreamError) {
-            try parseType(in: text)
-        } catch {
-            guard error.kind == .unexpectedEnd else { throw error }
+        let token = try token(.documentType, in: text, isLast) { tokenizer throws(StreamError) in
+            try tokenizer.parseType(in: text)
+        }
+        if token == .needsInput {
             types = nil
             expandedByteCount = 0
-            return try incomplete(text, isLast)
+        } else {
+            phase = .prologWithType
         }
-        phase = .prologWithType
-        return .documentType
+        return token
     }
 
     // SPEC: XML 1.0, production 28.
@@ -244,75 +238,5 @@ extension XMLTokenizer {
         }
         offset += 1
         return start..<offset - 1
-    }
-}
-
-// MARK: - Steps
-
-extension XMLTokenizer {
-    /// Returns the next byte.
-    func byte(in text: RawSpan) throws(StreamError) -> UInt8 {
-        guard offset < text.byteCount else { throw Self.incompleteType }
-        return text.uncheckedByte(offset)
-    }
-
-    /// Skips white space, and returns whether any was skipped.
-    mutating func skipSpace(in text: RawSpan) throws(StreamError) -> Bool {
-        let end = NameBytes.endOfSpace(in: text, from: offset)
-        defer { offset = end }
-        guard end < text.byteCount else { throw Self.incompleteType }
-        return end > offset
-    }
-
-    /// Skips required white space.
-    mutating func space(in text: RawSpan) throws(StreamError) {
-        guard try skipSpace(in: text) else { throw wrong("expected white space", in: text) }
-    }
-
-    /// Skips a word if it comes next. Returns whether it does.
-    mutating func skip(_ word: StaticString, in text: RawSpan) throws(StreamError) -> Bool {
-        let isNext = try Self.complete(text.hasWord(word, at: offset))
-        if isNext { offset += word.utf8CodeUnitCount }
-        return isNext
-    }
-
-    /// Skips a required byte.
-    mutating func expect(_ character: Unicode.Scalar, in text: RawSpan) throws(StreamError) {
-        guard try byte(in: text) == UInt8(ascii: character) else { throw wrong("expected '\(character)'", in: text) }
-        offset += 1
-    }
-
-    mutating func openQuote(_ what: String, in text: RawSpan) throws(StreamError) -> UInt8 {
-        let quote = try byte(in: text)
-        guard quote == 0x22 || quote == 0x27 else { throw wrong("expected \(what)", in: text) }
-        offset += 1
-        return quote
-    }
-
-    /// Skips a name. With namespaces, the names of entities, notations and targets have no colon.
-    mutating func name(in text: RawSpan, isQualified: Bool = true) throws(StreamError) -> Range<Int> {
-        let extent = NameBytes.extent(in: text, from: offset)
-        guard extent.end < text.byteCount else { throw Self.incompleteType }
-        guard extent.end > offset else { throw wrong("expected a name", in: text) }
-        guard extent.end - offset <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: errorOffset)
-        }
-        if options.knowsNamespaces, !extent.isQualified || !isQualified && extent.colon >= 0 {
-            let message = isQualified ? "expected one colon at the most" : "expected no colon"
-            throw fail(.invalidSyntax, message + " in a name", at: errorOffset)
-        }
-        defer { offset = extent.end }
-        return offset..<extent.end
-    }
-
-    /// Returns an error at the current position.
-    mutating func wrong(_ expected: String, in text: RawSpan) -> StreamError {
-        fail(.invalidSyntax, "\(expected), found \(describe(text, at: offset))", at: errorOffset)
-    }
-
-    /// Returns the result of a function that returns nil if the text ends.
-    static func complete<Value>(_ value: Value?) throws(StreamError) -> Value {
-        guard let value else { throw incompleteType }
-        return value
     }
 }

@@ -129,30 +129,6 @@ extension KeptStack where Element == UInt8 {
         let added = bytes.byteCount
         guard added > 0 else { return }
         if capacity - count < added { grow(to: count + added) }
-        if added <= 16 {
-            // PERF: names of elements; a call to copy so few bytes takes longer.
-            // SAFETY: the memory has space for `added` bytes; all loaded bytes are below the count, some of them are loaded
-            // twice.
-            let start = unsafe UnsafeMutableRawPointer(memory + count)
-            if added >= 8 {
-                let first = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self)
-                let last = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: added &- 8, as: UInt64.self)
-                unsafe start.storeBytes(of: first, as: UInt64.self)
-                unsafe (start + (added &- 8)).storeBytes(of: last, as: UInt64.self)
-            } else if added >= 4 {
-                let first = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
-                let last = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: added &- 4, as: UInt32.self)
-                unsafe start.storeBytes(of: first, as: UInt32.self)
-                unsafe (start + (added &- 4)).storeBytes(of: last, as: UInt32.self)
-            } else {
-                let middle = added &>> 1
-                unsafe memory[count] = bytes.uncheckedByte(0)
-                unsafe memory[count &+ middle] = bytes.uncheckedByte(middle)
-                unsafe memory[count &+ added &- 1] = bytes.uncheckedByte(added &- 1)
-            }
-            count &+= added
-            return
-        }
         // SAFETY: the memory has space for `added` bytes, and the source is borrowed, so that it can't be this memory.
         unsafe bytes.withUnsafeBytes { source in
             guard let start = source.baseAddress else { return }

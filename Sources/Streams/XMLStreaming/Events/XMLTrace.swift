@@ -33,9 +33,13 @@ public struct XMLTrace: XMLSink, Sendable {
 
     private var pendingText: [String] { text.isEmpty ? [] : [(isCDATA ? "cdata " : "") + Self.quoted(text)] }
 
-    private mutating func record(_ word: String, _ place: XMLSourceRange) {
+    private mutating func endText() {
         events += pendingText
         text = ""
+    }
+
+    private mutating func record(_ word: String, _ place: XMLSourceRange) {
+        endText()
         let range = place.isInEntity ? "entity \(place.byteRange)" : "\(place.byteRange)"
         events.append(showsPlaces ? "\(word) @\(range)" : word)
     }
@@ -86,11 +90,8 @@ public struct XMLTrace: XMLSink, Sendable {
             record((piece.isCDATA ? "cdata " : "") + Self.quoted(string), piece.place)
             return
         }
-        if piece.isCDATA != isCDATA {
-            events += pendingText
-            text = ""
-            isCDATA = piece.isCDATA
-        }
+        if piece.isCDATA != isCDATA { endText() }
+        isCDATA = piece.isCDATA
         text += string
     }
 
@@ -112,15 +113,13 @@ public struct XMLTrace: XMLSink, Sendable {
 
     /// Records `end`.
     public mutating func endDocument() throws(StreamError) {
-        events += pendingText
-        text = ""
+        endText()
         events.append("end")
     }
 
     /// Stores the error.
     public mutating func cancel(with error: StreamError) {
-        events += pendingText
-        text = ""
+        endText()
         abandonment = error
     }
 

@@ -9,13 +9,6 @@ import PlistStreaming
 /// decoded form. The carry has the incomplete end of the last piece and the bytes added to it since.
 @usableFromInline
 struct XMLScanner: ~Copyable {
-    /// A reference that is being replaced.
-    struct OpenReference {
-        var entity: Int
-        var offset: Int
-        var depth: Int
-    }
-
     let options: XMLReaderOptions
     @usableFromInline var tokenizer: XMLTokenizer
     /// The error that ended the document.
@@ -45,7 +38,9 @@ struct XMLScanner: ~Copyable {
     private var pieceOffset = 0
     private var checkedEnd = 0
     private var pieceEnd = 0
-    private var references: [OpenReference] = []
+    /// The references that are being replaced: the number of the entity, the offset behind the reference, and the depth around
+    /// it.
+    private var references: [(entity: Int, offset: Int, depth: Int)] = []
     private var referenceRange = 0..<0
 
     // Places.
@@ -154,8 +149,7 @@ struct XMLScanner: ~Copyable {
             referenceRange = textOffset + tokenizer.tokenStart..<textOffset + tokenizer.offset
             tokenizer.referenceOffset = referenceRange.lowerBound
         }
-        references.append(
-            OpenReference(entity: tokenizer.entityIndex, offset: tokenizer.offset, depth: tokenizer.depthAroundEntity))
+        references.append((tokenizer.entityIndex, tokenizer.offset, tokenizer.depthAroundEntity))
         tokenizer.depthAroundEntity = tokenizer.openElements.count
         tokenizer.isInEntity = true
         tokenizer.stops.use(false)

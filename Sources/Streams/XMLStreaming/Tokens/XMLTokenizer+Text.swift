@@ -17,7 +17,9 @@ extension XMLTokenizer {
             // SPEC: XML 1.0, section 2.11.
             guard first + 1 < text.byteCount || isLast && !isCDATA else { return try endOfText(text, isLast) }
             guard first + 1 < text.byteCount, text.uncheckedByte(first + 1) == Self.lineFeed else {
-                return copied(lineEndTo: first + 1)
+                copies.removeAll()
+                copies.append(Self.lineFeed)
+                return foundCopies(to: first + 1)
             }
             first += 1
         }
@@ -46,7 +48,8 @@ extension XMLTokenizer {
             end += 1
         }
         guard end > first else { return try endOfText(text, isLast) }
-        return found(first..<end, to: end)
+        (piece, isPieceCopied, offset) = (first..<end, false, end)
+        return .text
     }
 
     private mutating func endOfText(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
@@ -71,22 +74,7 @@ extension XMLTokenizer {
         return end
     }
 
-    /// Sets the piece to a range of the text.
-    @inline(__always)
-    mutating func found(_ range: Range<Int>, to end: Int) -> XMLToken {
-        piece = range
-        isPieceCopied = false
-        offset = end
-        return .text
-    }
-
-    /// Sets the piece to a line end.
-    private mutating func copied(lineEndTo end: Int) -> XMLToken {
-        copies.removeAll()
-        copies.append(Self.lineFeed)
-        return foundCopies(to: end)
-    }
-
+    /// Sets the piece to the copies.
     mutating func foundCopies(to end: Int) -> XMLToken {
         piece = 0..<copies.count
         isPieceCopied = true

@@ -71,7 +71,7 @@ package struct CoverageReport {
     /// Removes the lines between `#if … DEBUG …` or `… IN_CLASS_TESTS` and its end.
     private func withoutTests(_ file: FileCoverage) -> FileCoverage {
         guard let bytes = try? FileAccess.contents(of: file.path) else { return file }
-        let ranges = SourceParser(bytes).linesOfTests
+        let ranges = SourceParser(SourceText(bytes)).linesOfTests
         var filtered = file
         filtered.counts = file.counts.filter { line, _ in !ranges.contains { $0.contains(line) } }
         return filtered

@@ -32,7 +32,7 @@ struct MutantFinder {
     private init(_ bytes: [UInt8], path: String) throws {
         self.path = path
         file = TokenizedFile(bytes, isForMutants: true)
-        for lines in SourceParser(bytes).linesOfTests { leftOut.formUnion(lines) }
+        for lines in SourceParser(file.source).linesOfTests { leftOut.formUnion(lines) }
         for comment in file.comments { try addMark(comment) }
     }
 

@@ -46,8 +46,8 @@ struct SourceParser {
     /// Parses a source.
     ///
     /// - Complexity: O(bytes). The bodies of functions are only searched for their end.
-    init(_ bytes: [UInt8], path: String = "", module: String = "") {
-        source = SourceText(bytes)
+    init(_ source: SourceText, path: String = "", module: String = "") {
+        self.source = source
         lexer = SwiftLexer(source)
         self.path = path
         modules = [module, "Swift"]
@@ -76,12 +76,11 @@ struct SourceParser {
         case UInt8(ascii: "{"):
             scopes.append(pending)
             if case .type = pending {} else if otherConditions.isEmpty { skipBody() }
-            pending = .code
-            modifiers = Modifiers()
+            (pending, modifiers) = (.code, Modifiers())
         case UInt8(ascii: "}"):
             // An inactive branch of an `#if` may have more closing braces than opening braces.
             if scopes.count > conditions.last?.braceCount ?? 0 { end(scopes.removeLast()) }
-            pending = .code
+            (pending, modifiers) = (.code, Modifiers())
         case UInt8(ascii: "#"): return parseCondition()
         default: break
         }
@@ -359,7 +358,7 @@ extension SourceParser: SelfTesting {
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
 
     private static func testFindsLinesOfTests() {
-        func lines(_ source: String) -> [ClosedRange<Int>] { SourceParser(Array(source.utf8)).linesOfTests }
+        func lines(_ source: String) -> [ClosedRange<Int>] { SourceParser(SourceText(Array(source.utf8))).linesOfTests }
         let source = """
             a
             #if DEBUG || IN_CLASS_TESTS

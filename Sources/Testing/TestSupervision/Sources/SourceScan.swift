@@ -119,16 +119,13 @@ struct SourceScan {
         self.init(module: module, sources: sources.lazy.map { ($0, (try? FileAccess.contents(of: $0)) ?? []) })
     }
 
-    /// Creates a scan of one source, for this type's own tests.
-    init(text: String, path: String, module: String) {
-        self.init(module: module, sources: [(path, Array(text.utf8))])
-    }
-
     private init(module: String, sources: some Sequence<(path: String, bytes: [UInt8])>) {
         var files: [SourceParser] = []
         var fileCounts: [String: Int] = [:]
-        for (path, bytes) in sources where Self.mentionsTests(bytes) {
-            let file = SourceParser(bytes, path: path, module: module)
+        for (path, bytes) in sources {
+            let text = SourceText(bytes)
+            if text.offset(of: "testSelectors") == nil, text.offset(of: "func test") == nil { continue }
+            let file = SourceParser(text, path: path, module: module)
             files.append(file)
             for name in file.privateTypes { fileCounts[name, default: 0] += 1 }
         }
@@ -140,12 +137,6 @@ struct SourceScan {
             }
             for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
             lineCounts[file.path] = file.source.line(at: file.source.count)
-        }
-    }
-
-    private static func mentionsTests(_ bytes: [UInt8]) -> Bool {
-        bytes.withUnsafeBytes {
-            ByteSearch.offset(of: "testSelectors", in: $0) != nil || ByteSearch.offset(of: "func test", in: $0) != nil
         }
     }
 
@@ -266,6 +257,13 @@ struct SourceScan {
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
+
+extension SourceScan {
+    /// Creates a scan of one source.
+    init(text: String, path: String, module: String) {
+        self.init(module: module, sources: [(path, Array(text.utf8))])
+    }
+}
 
 extension SourceScan: SelfTesting {
     static var testSelectors: TestSelectors {

@@ -29,7 +29,7 @@ package final class SourceText {
     }
 
     /// Returns the offset of a text's first occurrence at or after an offset.
-    func offset(of text: StaticString, from start: Int) -> Int? {
+    func offset(of text: StaticString, from start: Int = 0) -> Int? {
         inclass_memmem(base + start, count - start, text.utf8Start, text.utf8CodeUnitCount)
             .map { $0 - UnsafeRawPointer(base) }
     }

@@ -5,7 +5,7 @@ internal import InClassSystem
 
 /// A position between two tokens of a source. A copy of it remembers the position.
 struct SwiftLexer {
-    // PERF: Pointers and integers, because a debug build needs a hundred times as long for an array or a text.
+    // PERF: Pointers and integers, because a debug build counts references to arrays and texts, and copies a lexer often.
     let base: UnsafePointer<UInt8>
     private let count: Int
     private let keepsComments: Bool
@@ -105,7 +105,7 @@ struct SwiftLexer {
     }
 
     /// A Boolean value that indicates whether the next token may begin `#if`, `#else`, `#elseif` or `#endif`.
-    private var isDirective: Bool { has("#if", at: end) || has("#e", at: end) }
+    private var isDirective: Bool { has("#if", at: end) || has("#el", at: end) || has("#en", at: end) }
 
     // PERF: Static strings, because a call of a C function copies any other text.
     private static let spaces: StaticString = " \t\r\n"

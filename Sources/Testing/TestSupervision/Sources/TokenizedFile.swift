@@ -14,7 +14,7 @@ package struct SwiftToken {
     var delimiterCount: Int
     /// The index of the innermost bracket around the token, or -1.
     var bracket: Int
-    /// The index of the matching bracket, or -1 if there is none.
+    /// The index of the matching bracket, or -1 for any other token and for a bracket without a partner.
     var partner: Int
 }
 

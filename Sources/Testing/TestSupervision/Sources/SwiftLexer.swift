@@ -18,8 +18,6 @@ struct SwiftLexer {
     private(set) var end = 0
     /// The number of bytes that begin a string literal. The same number ends it.
     private(set) var delimiterCount = 0
-    /// The end of the last line whose slash doesn't begin a regular expression, because the line has no second slash.
-    private var openRegexEnd = 0
     /// The end of the last `/*…*/`, which separates tokens like a space.
     private var commentEnd = 0
 
@@ -223,12 +221,12 @@ struct SwiftLexer {
     /// Returns the end of `/…/` if the compiler's rules make it a regular expression: The first slash is where a prefix
     /// operator may be, and the second is on the same line. Inside, no space is next to the slashes, and no closing
     /// bracket is unmatched.
-    private mutating func endOfBareRegex() -> Int? {
+    private func endOfBareRegex() -> Int? {
         var before = start - 1
         // Go back over prefix operators, which are short.
         while before >= max(commentEnd, start - 4), Self.isOperator(base[before]) { before -= 1 }
         guard before < commentEnd || base[before] <= 0x20 || "([{,;:".utf8.contains(base[before]),
-            base[start + 1] > 0x20, start >= openRegexEnd
+            base[start + 1] > 0x20
         else { return nil }
         var (end, depth, isInClass, isSpace) = (start + 1, 0, false, false)
         while end < count, base[end] != 0x0A, depth >= 0 {
@@ -242,7 +240,6 @@ struct SwiftLexer {
             if byte == UInt8(ascii: ")"), !isInClass { depth -= 1 }
             end += 1
         }
-        if depth >= 0 { openRegexEnd = end }
         return nil
     }
 

@@ -42,7 +42,7 @@ extension SourceParser {
         var depth = 0
         while lexer.isInside {
             if depth == 0, lexer.closesBracket || isItem && lexer.at(",") { return }
-            if depth == 0, isStored, lexer.start > start, beginsDeclaration { return }
+            if depth == 0, isStored, lexer.start > start, lexer.isDeclaration { return }
             let before = lexer
             if lexer.at("[") {
                 parseLiteral(into: &list, isOfLists: isOfLists)
@@ -59,33 +59,9 @@ extension SourceParser {
                     advance()
                     innerConditionCount += lexer.at("if") ? 1 : lexer.at("endif") ? -1 : 0
                 }
-                let closes = lexer.closesBracket
-                depth += lexer.opensBracket ? 1 : closes ? -1 : 0
+                depth += lexer.opensBracket ? 1 : lexer.closesBracket ? -1 : 0
                 advance()
-                if !closes { continue }
             }
-            // An initial value ends with a bracket. A value such as `others` isn't known.
-            if depth == 0, isStored, !isFollowedByBracket {
-                if lexer.at("+") || lexer.at(".") || lexer.at("?") { list.isLiteral = false }
-                return
-            }
-        }
-    }
-
-    /// A Boolean value that indicates whether a declaration begins with the current token, or the type ends.
-    private var beginsDeclaration: Bool {
-        mutating get {
-            lexer.at("#") || lexer.at("}") || lexer.at(";") || lexer.at("@")
-                || lexer.base[lexer.start - 1] != UInt8(ascii: ".") && lexer.isDeclaration
-        }
-    }
-
-    /// A Boolean value that indicates whether the expression goes on with another literal or table.
-    private var isFollowedByBracket: Bool {
-        mutating get {
-            var lexer = lexer
-            while lexer.accept("+") || lexer.accept(".") || lexer.accept("each") || lexer.accept("timeLimit") {}
-            return lexer.opensBracket
         }
     }
 

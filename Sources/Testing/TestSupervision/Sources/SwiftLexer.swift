@@ -165,14 +165,17 @@ struct SwiftLexer {
     var opensBracket: Bool { at("(") || at("[") || at("{") }
     var closesBracket: Bool { at(")") || at("]") || at("}") }
 
-    /// A Boolean value that indicates whether the current token is a word that begins a declaration.
-    var isDeclaration: Bool { if case .word = kind { Self.declarationNames.contains(text) } else { false } }
+    /// A Boolean value that indicates whether the current token separates declarations or begins one.
+    var isDeclaration: Bool {
+        Self.declarationStarts.contains(text) && delimiterCount == 0 && (start == 0 || base[start - 1] != 0x2E)
+    }
 
-    private static let declarationNames: Set = [
-        "actor", "associatedtype", "borrowing", "case", "class", "consuming", "deinit", "distributed", "dynamic",
-        "enum", "extension", "fileprivate", "final", "func", "import", "indirect", "init", "internal", "isolated",
-        "lazy", "let", "mutating", "nonisolated", "open", "override", "package", "private", "protocol", "public",
-        "static", "struct", "subscript", "typealias", "unsafe", "var", "weak",
+    private static let declarationStarts: Set = [
+        "#", ";", "@", "actor", "associatedtype", "borrowing", "case", "class", "consuming", "convenience", "deinit",
+        "distributed", "dynamic", "enum", "extension", "fileprivate", "final", "func", "import", "indirect", "infix",
+        "init", "internal", "isolated", "lazy", "let", "mutating", "nonisolated", "nonmutating", "open", "override",
+        "package", "postfix", "prefix", "private", "protocol", "public", "required", "static", "struct", "subscript",
+        "typealias", "unowned", "unsafe", "var", "weak",
     ]
 
     /// A Boolean value that indicates whether the current token is `test` and then not a lowercase letter.

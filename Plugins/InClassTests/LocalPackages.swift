@@ -174,12 +174,9 @@ struct ManifestText {
 
     /// Returns the text from the dot of `.target(name: "…"` to its closing parenthesis.
     private func declaration(of target: String) -> Substring? {
-        let name = NSRegularExpression.escapedPattern(for: target)
-        guard
-            let start = try? Regex(
-                #"\.(?:target|executableTarget|testTarget|macro)\s*\(\s*name\s*:\s*""# + name + "\"")
-        else { return nil }
-        return text.ranges(of: start).lazy.map { parenthesized(from: $0.lowerBound) }.first {
+        let start = /\.(?:target|executableTarget|testTarget|macro)\s*\(\s*name\s*:\s*"([^"]*)"/
+        let declarations = text.matches(of: start).lazy.filter { $0.1 == target }
+        return declarations.map { parenthesized(from: $0.range.lowerBound) }.first {
             // A dependency on the target begins in the same way, but has at most a condition after the name.
             $0.contains(/"\s*,\s*\w+\s*:/) && $0.prefixMatch(of: /\.target\([^,]*,\s*condition\s*:/) == nil
         }

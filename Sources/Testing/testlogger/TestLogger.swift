@@ -162,11 +162,10 @@ struct TestLogger {
         printSummary(runner, nanoseconds)
         if options.run.isAccepting {
             let paths = options.paths(root: SubjectFinder.here.root)
-            let unaccepted = runner.unaccepted
             if runner.tally.notRun > 0 || Interruption.reason != nil {
                 // The other tests may expect other values.
                 print("nothing was accepted, because not all tests finished")
-            } else if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
+            } else if !Acceptance.apply(runner, lines: options.lines, paths: paths) {
                 return .notRun
             }
         }

@@ -94,12 +94,10 @@ package enum GitHubAnnotations {
     /// Cuts a text to a number of UTF-16 units, between characters, and marks the cut.
     static func cut(_ text: String, to length: Int) -> String {
         guard text.utf16.count > length else { return text }
-        var kept = ""
         var count = 1
-        for character in text {
+        let kept = text.prefix { character in
             count += character.utf16.count
-            guard count <= length else { break }
-            kept.append(character)
+            return count <= length
         }
         return kept + "…"
     }

@@ -112,16 +112,7 @@ package struct ImageLinker {
     /// Returns the words with the quotes and escapes of response files, one per line. An empty line at the end distinguishes
     /// them from the beginning of more words.
     private func responseFile(_ objects: [String], _ words: [String]) -> String {
-        var text = ""
-        for word in objects + words.dropFirst() {
-            text += "\""
-            for character in word {
-                if character == "\"" || character == "\\" { text += "\\" }
-                text.append(character)
-            }
-            text += "\"\n"
-        }
-        return text + "\n"
+        (objects + words.dropFirst()).map { "\($0.inDoubleQuotes)\n" }.joined() + "\n"
     }
 
     private func link(_ objects: [String], _ words: [String], _ found: [String]) throws(LinkError) {
@@ -165,6 +156,11 @@ package struct ImageLinker {
             symlink("\(description.bundleFolder)/\(name)", "\(folder)/\(name)")
         }
     }
+}
+
+extension String {
+    /// The text with the quotes and escapes of JSON and of response files.
+    var inDoubleQuotes: String { "\"\(replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\"" }
 }
 
 // MARK: - In-class tests

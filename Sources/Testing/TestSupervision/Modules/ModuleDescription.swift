@@ -73,10 +73,8 @@ extension ModuleDescription {
     /// - Parameter products: the folder of products. Xcode's plugins don't know it and write a placeholder.
     /// - Throws: `DescriptionError` for the first invalid line.
     package init(lines text: String, path: String, products: String = "") throws(DescriptionError) {
-        var number = 0
         var placeholder = ""
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            number += 1
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             if line.isEmpty { continue }
             let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             if parts.count == 2, parts[0] == "placeholder" {
@@ -86,7 +84,7 @@ extension ModuleDescription {
             let isThere = !placeholder.isEmpty && parts.last?.hasPrefix(placeholder) ?? false
             let value = isThere ? products + parts[1].dropFirst(placeholder.count) : parts.last ?? ""
             guard parts.count == 2, add(key: parts[0], value) else {
-                throw DescriptionError(path: path, line: number, text: String(line))
+                throw DescriptionError(path: path, line: index + 1, text: String(line))
             }
             if parts[0] != "image" { identity += "\(line)\n" }
         }

@@ -21,7 +21,7 @@ struct MutantCompiler {
             throw MutantError(
                 description: "there is no \(manifest); mutants need a build with '--build-system native'")
         }
-        let map = Self.quoted(module.fileMaps.first ?? "")
+        let map = (module.fileMaps.first ?? "").inDoubleQuotes
         let commands = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard let line = commands.first(where: { $0.contains("\"-output-file-map\",\(map)") }) else {
             throw MutantError(
@@ -79,7 +79,7 @@ struct MutantCompiler {
             try FileAccess.write(contents, to: "\(object).swift")
             let overlay = """
                 {"version": 0, "case-sensitive": "true", "use-external-names": false, "roots": [
-                {"type": "file", "name": \(Self.quoted(path)), "external-contents": \(Self.quoted("\(object).swift"))}]}
+                {"type": "file", "name": \(path.inDoubleQuotes), "external-contents": \("\(object).swift".inDoubleQuotes)}]}
                 """
             try FileAccess.write(Array(overlay.utf8), to: "\(object).yaml")
             words += ["-vfsoverlay", "\(object).yaml"]
@@ -91,11 +91,6 @@ struct MutantCompiler {
     static func hasRefused(_ object: String) -> Bool {
         let output = String(decoding: (try? FileAccess.contents(of: "\(object).err")) ?? [], as: UTF8.self)
         return [": error: ", "Stack dump:"].contains(where: output.contains) && !output.contains("No space left")
-    }
-
-    /// Returns a text with quotes and escapes as in JSON.
-    private static func quoted(_ text: String) -> String {
-        "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 }
 

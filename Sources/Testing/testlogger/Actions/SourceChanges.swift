@@ -11,10 +11,8 @@ enum Acceptance {
     ///
     /// - Parameter lines: The lines whose values are accepted, or an empty array for all values.
     /// - Returns: false if a file can't be written.
-    static func apply(
-        _ fixes: [LiteralFix], without unaccepted: [UnacceptedValue], lines: [ChosenLine], paths: PathStyle
-    ) -> Bool {
-        let chosen = fixes.filter { fix in lines.isEmpty || lines.contains { isMeant(fix, by: $0) } }
+    static func apply(_ runner: SubjectRunner, lines: [ChosenLine], paths: PathStyle) -> Bool {
+        let chosen = runner.fixes.filter { fix in lines.isEmpty || lines.contains { isMeant(fix, by: $0) } }
         let text = DiagnosticText(paths: paths)
         var isComplete = true
         for path in Set(chosen.map(\.path)).sorted() {
@@ -44,7 +42,7 @@ enum Acceptance {
             }
             for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
         }
-        let left = unaccepted.filter { value in
+        let left = runner.unaccepted.filter { value in
             lines.isEmpty || lines.contains { $0.names(value.place.path) && $0.line == value.place.line }
         }
         for (index, value) in left.enumerated() where !left[..<index].contains(value) {

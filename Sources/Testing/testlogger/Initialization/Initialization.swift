@@ -236,9 +236,8 @@ struct FileChange {
     }
 
     func apply() throws {
-        if old != nil { return try FileReplacement.write(new, to: path) }
         try FileAccess.makeFolder(FileAccess.directory(of: path))
-        try FileAccess.write(new, to: path)
+        try FileReplacement.writeOutput(new, to: path)
     }
 
     func takeBack() throws {

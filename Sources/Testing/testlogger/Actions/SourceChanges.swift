@@ -28,19 +28,15 @@ enum Acceptance {
             }
             if single.isEmpty { continue }
             let isNew = !FileAccess.exists(path)
-            var problem: String?
-            do throws(SystemError) {
-                let isUnchanged = try LiteralFix.apply(single, to: path)
-                if !isUnchanged {
-                    problem = "\(paths.text(path)) has changed since the build; nothing was accepted in it"
+            do {
+                guard try LiteralFix.apply(single, to: path) else {
+                    throw UsageError(description: "\(paths.text(path)) has changed since the build; nothing was accepted in it")
                 }
-            } catch { problem = error.description }
-            if let problem {
-                TestLogger.complain(problem)
+                for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
+            } catch {
+                TestLogger.complain("\(error)")
                 isComplete = false
-                continue
             }
-            for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
         }
         let left = runner.unaccepted.filter { value in
             lines.isEmpty || lines.contains { $0.names(value.place.path) && $0.line == value.place.line }

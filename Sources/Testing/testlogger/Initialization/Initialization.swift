@@ -121,7 +121,8 @@ struct Initialization {
                 return "\(path):1:1: warning: newer compilers read this manifest: make the same changes here"
             }
             let editor = ManifestEditor(try FileAccess.contents(of: path), path: path)
-            guard let place = editor.dependency(facts.identity) else { return nil }
+            guard let (list, index) = editor.dependency(facts.identity) else { return nil }
+            let place = editor.error("", at: list.items[index].lowerBound).place
             return "\(place.text): warning: older compilers read this manifest and can't build InClassTesting: "
                 + "remove this dependency"
         }

@@ -117,9 +117,7 @@ struct ManifestPlan {
             return editor.append("\"\(target.name)\"", to: names)
         }
         let package = try editor.package()
-        guard let dependencies = editor.array("dependencies", in: package.arguments),
-            let index = dependencies.items.firstIndex(where: { editor.isDependency(facts.identity, $0) })
-        else {
+        guard let (dependencies, index) = editor.dependency(facts.identity) else {
             throw editor.error("'dependencies:' of the package doesn't name InClassTesting in a literal array")
         }
         let dependency = editor.text(dependencies.items[index])
@@ -166,20 +164,18 @@ struct ManifestPlan {
 }
 
 extension ManifestEditor {
-    /// Returns whether an element of the package's `dependencies:` is a package with this identity.
-    func isDependency(_ identity: String, _ item: Range<Int>) -> Bool {
-        text(item.lowerBound) == "."
-            && item.contains { token in
-                var name = FileAccess.name(of: text(token)).lowercased()
-                if name.hasSuffix(".git") { name.removeLast(4) }
-                return name == identity
-            }
-    }
-
-    /// Returns the place of the package's dependency on a package with this identity.
-    func dependency(_ identity: String) -> SourcePlace? {
-        guard let package = try? package(), let array = array("dependencies", in: package.arguments) else { return nil }
-        return array.items.first { isDependency(identity, $0) }.map { error("", at: $0.lowerBound).place }
+    /// Finds the package's dependency on a package with this identity.
+    func dependency(_ identity: String) -> (list: List, index: Int)? {
+        guard let package = try? package(), let list = array("dependencies", in: package.arguments) else { return nil }
+        let index = list.items.firstIndex { item in
+            text(item.lowerBound) == "."
+                && item.contains { token in
+                    var name = FileAccess.name(of: text(token)).lowercased()
+                    if name.hasSuffix(".git") { name.removeLast(4) }
+                    return name == identity
+                }
+        }
+        return index.map { (list, $0) }
     }
 }
 

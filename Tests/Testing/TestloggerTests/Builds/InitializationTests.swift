@@ -254,6 +254,8 @@ extension PackageTests.InitializationTests {
 
         /// The native build system can't delay a program until its own tests have passed. `init` reports this.
         @Test func reportsThatProgramsDoNotWait() throws {
+            // The dependency has a name of its own in this manifest.
+            let dependency = try FixturePackage.dependency.replacing("\"InClassTesting\"", with: "\"Tester\"")
             let package = try FixturePackage(
                 named: "Alone",
                 files: [
@@ -263,7 +265,7 @@ extension PackageTests.InitializationTests {
 
                     let package = Package(
                         name: "Alone", platforms: [.macOS(.v15)], products: [.executable(name: "alone", targets: ["Alone"])],
-                        dependencies: [\(try FixturePackage.dependency)], targets: [.executableTarget(name: "Alone")])
+                        dependencies: [\(dependency)], targets: [.executableTarget(name: "Alone")])
 
                     """,
                     "Sources/Alone/main.swift": "print(\"alone\")\n",

@@ -186,6 +186,36 @@ static inline int inclass_imports(uintptr_t start, const char *name) {
 #endif
 }
 
+/// The greatest number of addresses in a report.
+enum { inclass_frame_count_max = 64 };
+
+/// Sends the line of a crash with this signal, or of an exit if the signal is 0, with the offsets of addresses in the image
+/// that starts at an address. Calls only what a signal handler may call.
+static inline void inclass_send_report(
+    int descriptor, int number, void *const *frames, int count, uintptr_t start) {
+    char line[8 + 21 * (1 + inclass_frame_count_max)];
+    size_t length = number ? 5 : 4;
+    memcpy(line, number ? "crash" : "exit", length);
+    for (int index = number ? -1 : 0; index < count; index++) {
+        uintptr_t value = index < 0 ? (uintptr_t)number : (uintptr_t)frames[index];
+        // Only addresses in this image have places in sources. Those of libraries don't help.
+        if (index >= 0 && value <= start) continue;
+        if (index >= 0) value -= start;
+        char digits[20];
+        int digitCount = 0;
+        do digits[digitCount++] = (char)('0' + value % 10);
+        while (value /= 10);
+        line[length++] = '\t';
+        while (digitCount > 0) line[length++] = digits[--digitCount];
+    }
+    line[length++] = '\n';
+    for (size_t sent = 0; sent < length;) {
+        ssize_t written = write(descriptor, line + sent, length - sent);
+        if (written <= 0) return;
+        sent += (size_t)written;
+    }
+}
+
 /// Has a function called with each signal of this number, what is known of it, and the registers of the thread.
 static inline int inclass_report(int number, void (*handler)(int, siginfo_t *, void *), int flags) {
     struct sigaction action;

@@ -59,7 +59,7 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 ///
 /// For each test that the supervisor requests, the worker sends `begin`, at most one `directory`, any number of `attachment`
 /// and `issue`, at most one `skip`, and `end`. It sends `idle` after the last requested test, or `changed` after any of
-/// them. `stray` may be sent at any time. Before a worker ends by itself, it sends `finished`. A dying worker first sends
+/// them. `issue` may be sent at any time. Before a worker ends by itself, it sends `finished`. A dying worker first sends
 /// `crash` or `exit` if it can.
 // PERF: the cases with texts are indirect, so that `begin` and `end` stay small values without references.
 package enum TestEvent: Equatable, Sendable {
@@ -79,9 +79,8 @@ package enum TestEvent: Equatable, Sendable {
     /// The position of a passed expectation, `path:line:column`, or the path of a golden file that matched. Sent once for
     /// each, only when values may be accepted.
     indirect case met(place: String)
-    indirect case issue(TestIssue)
     /// An issue of this test, which may have ended, or of an unknown test.
-    indirect case stray(index: Int?, TestIssue)
+    indirect case issue(index: Int?, TestIssue)
     indirect case skip(reason: String)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
@@ -133,10 +132,8 @@ extension TestEvent {
             return .planned(
                 testName: reader.text(), row: PlannedTest.TableRow(table: reader.text(), index: reader.number()))
         case "issue":
-            return reader.issue().map(TestEvent.issue)
-        case "stray":
             let index = reader.number()
-            return reader.issue().map { .stray(index: index < 0 ? nil : index, $0) }
+            return reader.issue().map { .issue(index: index < 0 ? nil : index, $0) }
         case "version": return .version(reader.number())
         case "ready": return .ready(count: reader.number(), hash: reader.number())
         case "directory": return .directory(path: reader.text())
@@ -324,9 +321,8 @@ extension TestEvent: SelfTesting {
         for (golden, text) in [(nil, ""), ("", "a\r\n\tb\\"), ("/g\t", "")] {
             recorded.texts = golden.flatMap { ComparedTexts(golden: $0, got: text, expected: "\n") }
             issue.texts = golden.map { TestIssue.ComparedTexts(golden: $0, got: text, expected: "\n") }
-            expectEqual(roundTrip { $0.add(recorded) }, .issue(issue))
             for index in [0, 3, nil] {
-                expectEqual(roundTrip { $0.add(recorded, of: index) }, .stray(index: index, issue))
+                expectEqual(roundTrip { $0.add(recorded, of: index) }, .issue(index: index, issue))
             }
         }
     }
@@ -334,8 +330,8 @@ extension TestEvent: SelfTesting {
     private static let unknown = [
         "", "unknown", "begin", "begin\tx\t0", "begin\t1\t2\t3", "begin\t\t1", "end\t1", "end\t", "planned",
         "planned\ta\tb", "row\ta\tb", "row\ta\tb\tc", "skip", "idle\t1", "ready\t",
-        "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t\t0",
-        "issue\texpectation\t\t0\t0\t\t\t\t0\t", "issue\texpectation\t\t0\t0\t\t\t\t0\t\t1\ta\tb", "skip\ta\\",
+        "version\t99999999999999999999", "skip\ta\\x", "issue\t0\tnothing\t\t0\t0\t\t\t\t0\t\t0",
+        "issue\t0\texpectation\t\t0\t0\t\t\t\t0\t", "issue\t0\texpectation\t\t0\t0\t\t\t\t0\t\t1\ta\tb", "skip\ta\\",
     ]
 
     private static let numbers = [

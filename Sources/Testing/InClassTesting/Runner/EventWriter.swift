@@ -41,12 +41,9 @@ package struct EventWriter {
         endLine()
     }
 
-    /// Appends an issue of the running test.
-    package mutating func add(_ issue: RecordedIssue) { add("issue", issue.fields) }
-
-    /// Appends an issue of a test that may have ended, or of an unknown test.
+    /// Appends an issue of a test, which may have ended, or of an unknown test.
     package mutating func add(_ issue: RecordedIssue, of test: Int?) {
-        add("stray", [String(test ?? -1)] + issue.fields)
+        add("issue", [String(test ?? -1)] + issue.fields)
     }
 
     private mutating func start(_ kind: StaticString) {

@@ -9,8 +9,9 @@ internal import InClassTestingSystem
 enum LastWords {
     private typealias Backtrace = @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
 
-    private static let frameCountMax = 64
+    private static let frameCountMax = Int(inclass_frame_count_max)
     private static let alternateStackSize = 64 << 10
+    private static let crashSignals = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS]
 
     // SAFETY: set once by install() before any test runs, except isTestRunning and testThread. The only thread that runs
     // tests sets these between tests; handlers only read.
@@ -19,8 +20,6 @@ enum LastWords {
     private nonisolated(unsafe) static var imageStart: UInt = 0
     private nonisolated(unsafe) static var frames =
         UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: frameCountMax)
-    private nonisolated(unsafe) static var line = UnsafeMutablePointer<UInt8>.allocate(
-        capacity: 64 + frameCountMax * 20)
     private nonisolated(unsafe) static var backtrace: Backtrace?
     private nonisolated(unsafe) static var isTestRunning = false
     private nonisolated(unsafe) static var testThread = pthread_self()
@@ -32,12 +31,12 @@ enum LastWords {
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
         process = getpid()
-        _ = (frames, line)  // allocated now, because a handler must not allocate
+        _ = frames  // allocated now, because a handler must not allocate
         imageStart = SystemSymbol.image.start
         backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads the unwinder, which a handler must not do
         let onStack = Int32(SA_ONSTACK)
-        for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
+        for signal in crashSignals {
             let once = onStack | Int32(bitPattern: UInt32(SA_RESETHAND))
             inclass_report(signal, { number, _, context in LastWords.report(signal: number, context) }, once)
         }
@@ -50,9 +49,7 @@ enum LastWords {
     /// Disables reports in this process, a child that is expected to crash or exit. Its parent checks how it ends.
     static func leaveToParent() {
         isTestRunning = false
-        for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
-            inclass_ignore(number, 0)
-        }
+        for number in crashSignals + [SIGPROF] { inclass_ignore(number, 0) }
         inclass_write_no_core()
     }
 
@@ -97,7 +94,7 @@ enum LastWords {
             pthread_kill(testThread, SIGPROF)
             return
         }
-        send("crash", Int(number), context)
+        send(number, context)
         inclass_ignore(number, 0)
         if number == SIGPROF { _exit(1) }
         raise(number)
@@ -106,7 +103,7 @@ enum LastWords {
     private static func reportExit() {
         guard isTestRunning else { return }
         isTestRunning = false
-        send("exit", nil)
+        send(0)
     }
 
     private static func backtraceFrames(_ context: UnsafeMutableRawPointer? = nil) -> Int {
@@ -117,37 +114,11 @@ enum LastWords {
         return backtrace.map { Int($0(frames, Int32(frameCountMax))) } ?? 0
     }
 
-    private static func send(_ kind: StaticString, _ number: Int?, _ context: UnsafeMutableRawPointer? = nil) {
+    /// Reports a signal, or the exit 0.
+    private static func send(_ number: Int32, _ context: UnsafeMutableRawPointer? = nil) {
         // A child process that a test has forked ends without ending the test.
         if getpid() != process { return }
-        var count = 0
-        func append(_ byte: UInt8) {
-            line[count] = byte
-            count += 1
-        }
-        func append(number: UInt) {
-            append(UInt8(ascii: "\t"))
-            var divisor: UInt = 1
-            while number / divisor >= 10 { divisor *= 10 }
-            while divisor > 0 {
-                append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / divisor % 10))
-                divisor /= 10
-            }
-        }
-        for index in 0..<kind.utf8CodeUnitCount { append(kind.utf8Start[index]) }
-        if let number { append(number: UInt(number)) }
-        for index in 0..<backtraceFrames(context) {
-            let address = UInt(bitPattern: frames[index])
-            // Only frames of this image have source positions. Frames of libraries don't help here.
-            if address > imageStart { append(number: address - imageStart) }
-        }
-        append(UInt8(ascii: "\n"))
-        var sent = 0
-        while sent < count {
-            let written = write(descriptor, line + sent, count - sent)
-            if written <= 0 { return }
-            sent += written
-        }
+        inclass_send_report(descriptor, number, frames, Int32(backtraceFrames(context)), imageStart)
     }
 }
 

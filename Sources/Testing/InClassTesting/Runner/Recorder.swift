@@ -99,9 +99,9 @@ package enum Recorder {
             hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
-                    place: .test,
-                    message: "\(issueCount) issues in one test; only the first \(issueCountMax) are shown")
-                writer.add(rest)
+                    place: .test, got: "\(issueCount) issues", expected: "at most \(issueCountMax)",
+                    message: "one test; the rest is not shown")
+                writer.add(rest, of: index)
             }
             if let skipReason { writer.add("skip", text: skipReason) }
             writer.add("end", index, nanoseconds, outputEnd)
@@ -121,14 +121,23 @@ package enum Recorder {
     package static func record(_ issue: RecordedIssue) {
         let (owner, scope) = (ownIndex, scope)
         lock.withLock {
-            guard let issue = passed(issue, from: scope) else { return }
+            guard var issue = passed(issue, from: scope) else { return }
             if let parent { return parent.add(issue.fields) }
             if printsIssues { return printIssue(issue) }
-            guard let owner, owner == runningIndex, getpid() == process else { return recordStray(issue, of: owner) }
-            issueCount += 1
-            if issue.knownReason == nil { failureCount += 1 }
-            guard issueCount <= issueCountMax else { return }
-            writer.add(issue)
+            guard writer.isConnected else { return strays.append(issue) }
+            var isOfRunningTest = owner != nil && owner == runningIndex
+            if getpid() != process {
+                // Of a child process that a test has forked. The system writes only short lines as a whole.
+                (issue.texts, issue.notes, isOfRunningTest) = (nil, [], false)
+                writer.removeAll(from: 0)
+            }
+            // A failure of an unknown test may belong to the running test.
+            if isOfRunningTest || owner == nil && issue.knownReason == nil {
+                issueCount += 1
+                if issue.knownReason == nil { failureCount += 1 }
+            }
+            if isOfRunningTest, issueCount > issueCountMax { return }
+            writer.add(issue, of: owner)
             writer.send()
         }
     }
@@ -150,24 +159,6 @@ package enum Recorder {
             issue.knownReason = reason
         }
         return issue
-    }
-
-    /// Records an issue of a test that has ended, or of an unknown test, or in a child process that a test has forked.
-    private static func recordStray(_ issue: RecordedIssue, of owner: Int?) {
-        var issue = issue
-        if getpid() != process {
-            // The system writes only short lines as a whole.
-            (issue.texts, issue.notes) = (nil, [])
-            writer.removeAll(from: 0)
-        }
-        guard writer.isConnected else { return strays.append(issue) }
-        if owner == nil, issue.knownReason == nil {
-            // The issue may belong to the running test.
-            issueCount += 1
-            failureCount += 1
-        }
-        writer.add(issue, of: owner)
-        writer.send()
     }
 
     private static func printIssue(_ issue: RecordedIssue) {

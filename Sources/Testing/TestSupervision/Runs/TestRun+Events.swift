@@ -64,24 +64,16 @@ extension TestRun {
                 let attempts = open.removeValue(forKey: index)?.attempts ?? []
                 settle(results.completed(result, index, test.directory), index, after: attempts)
             }
-        case .issue(let issue):
-            if worker.state == .starting {
-                worker.announcement.issues.append(issue)
-            } else if let test = worker.current {
-                _ = worker.add(issue, to: test.index)
-            } else {
-                try worker.refuseLine()
-            }
-        case .stray(let index?, _) where index >= plan.count:
+        case .issue(let index?, _) where index >= plan.count:
             throw .protocolMismatch("the test executable named an unknown test")
-        case .stray(nil, let issue) where worker.state == .starting:
+        case .issue(nil, let issue) where worker.state == .starting:
             worker.announcement.issues.append(issue)
-        case .stray(let index, let issue): take(issue, of: index, worker)
+        case .issue(let index, let issue): take(issue, of: index, worker)
         case .skip(let reason): worker.current?.skipReason = reason
         case .directory(let path): worker.current?.directory = path
         case .attachment(let name): worker.current?.attachments.append(name)
         case .met(let place): results.met.insert(place)
-        case .idle where worker.unfinishedCount > 0 && !options.stopsAtFirstFailure: try worker.refuseLine()
+        case .idle where !worker.hasRunTests: try worker.refuseLine()
         case .idle: worker.state = .idle
         case .changed: worker.finish()
         case .finished: worker.hasFinished = true
@@ -193,7 +185,7 @@ extension TestRun {
         }
     }
 
-    /// Handles an issue that no task of the running test has recorded.
+    /// Handles an issue of a test, which may have ended, or of an unknown test.
     private func take(_ issue: TestIssue, of index: Int?, _ worker: Worker) {
         if let index, worker.add(issue, to: index) { return }
         let isDiagnosis = worker.only.map { open[$0]?.diagnosis != nil } ?? false

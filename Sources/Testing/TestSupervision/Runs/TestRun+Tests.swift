@@ -56,7 +56,7 @@ extension TestRun: SelfTesting {
             #!/bin/sh
             exec 3>/dev/fd/$3 4</dev/fd/$4
             say() { printf '%b\n' "$1" >&3; }
-            issue() { say "issue\texpectation\t/s.swift\t3\t5\t$1\t2\t\t$2\t0"; }
+            issue() { say "issue\t${index:--1}\texpectation\t/s.swift\t3\t5\t$1\t2\t\t$2\t0"; }
             fail() { failed=1; issue "$1" '0\t'; }
             # Whether the image has been here before.
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
@@ -195,14 +195,16 @@ extension TestRun: SelfTesting {
             let module = try image([("a", ""), ("b", words), ("c", "")])
             expectEqual(try lines(module), afterB("b failed; \(issue)"), words)
         }
-        for words in ["say 'end\\t1\\t5\\t0'; fail 1", "say 'end\\t1\\t5\\t0'"] {
+        let lateFailure = "late b: got 1; recorded after T.b ended"
+        for (words, late, counts) in [
+            ("say 'end\\t1\\t5\\t0'; fail 1", [lateFailure], "2 passed, 1 failed"),
+            ("say 'end\\t1\\t5\\t0'", [], "3 passed"),
+        ] {
             let module = try image([("a", ""), ("b", words), ("c", "")])
             expectEqual(
                 try lines(module),
-                [
-                    "M: a b c", "a?", "a passed", "b?", "b passed",
-                    "\(module.image):1: \(intrusion) after its last test", "c?", "c passed",
-                    "3 planned, 3 passed, 1 of the module",
+                ["M: a b c", "a?", "a passed", "b?", "b passed"] + late + [
+                    "\(module.image):1: wrote to descriptor 198, which testlogger needs for results after its last test", "c?", "c passed", "3 planned, \(counts), 1 of the module",
                 ], words)
         }
         let twice = try image([("a", ""), ("a", ""), ("b", "")])
@@ -217,7 +219,7 @@ extension TestRun: SelfTesting {
     /// An issue without a task belongs to the test around its place, not to the running test.
     private static func testAssignsStrayIssuesToTheirTests() throws {
         func stray(_ index: Int, _ line: Int) -> String {
-            "say 'stray\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
+            "say 'issue\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
         }
         let unknown = "recorded by a detached task, a thread or a child process; the test is unknown"
         let oneFailed = "2 planned, 1 passed, 1 failed"
@@ -278,7 +280,7 @@ extension TestRun: SelfTesting {
     }
 
     private static func testReportsLateFailuresOfIsolatedTests() throws {
-        let stray = "say 'stray\\t0\\texpectation\\t/s.swift\\t1\\t5\\t1\\t2\\t\\t0\\t\\t0'"
+        let stray = "say 'issue\\t0\\texpectation\\t/s.swift\\t1\\t5\\t1\\t2\\t\\t0\\t\\t0'"
         try expectLines(
             { _, _ in
                 [
@@ -393,7 +395,7 @@ extension TestRun: SelfTesting {
     // MARK: Attempts and ends
 
     private static func testRetriesFailedTests() throws {
-        let late = "say 'stray\\t0\\texpectation\\t/s.swift\\t1\\t5\\t7\\t2\\t\\t0\\t\\t0'"
+        let late = "say 'issue\\t0\\texpectation\\t/s.swift\\t1\\t5\\t7\\t2\\t\\t0\\t\\t0'"
         let module = try image([
             ("a", "again a1 || fail 1"), ("b", "[ -e $0.b1 ] || \(late); again b1 && again b2 || exit 3"),
             ("c", "if again c1; then again c2 && fail 6 || fail 5; else fail 4; fi"),
@@ -487,17 +489,11 @@ extension TestRun: SelfTesting {
 
     private static func testRejectsImagesWithProtocolErrors() throws {
         let rows = [
-            (
-                "say 'version\\t1'",
-                "the test executable uses version 1 of the protocol, but this testlogger uses 8; build again"
-            ),
+            ("say 'version\\t1'", "the test executable uses version 1 of the protocol, but this testlogger uses 8; build again"),
             ("say nonsense", "the test executable sent an unknown event; build again"),
             ("say 'planned\\ta'", "the test executable announced a test without a list"),
             ("say 'ready\\t3\\t7'", "the test executable announced 3 tests but counted 0"),
-            (
-                "say 'stray\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'",
-                "the test executable named an unknown test"
-            ),
+            ("say 'issue\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'", "the test executable named an unknown test"),
             ("say 'begin\\t9\\t0'", "the test executable began an unknown test"),
             (
                 "[ $5 = known ] && hash=8",
@@ -529,14 +525,6 @@ extension TestRun: SelfTesting {
                 [
                     "M: a b", "exited with status 5 after its last test",
                     "2 planned, 2 not run, 1 of the module",
-                ]
-            ),
-            // A worker must run all tests that it gets.
-            (
-                try image(tests, commanded: "say idle; continue"),
-                [
-                    "M: a b",
-                    "\(intrusion) after its last test", "2 planned, 2 not run, 1 of the module",
                 ]
             ),
             (
@@ -571,6 +559,16 @@ extension TestRun: SelfTesting {
         for (module, expected) in rows {
             let found = try lines(module).map { $0.replacing("\(module.image):1: ", with: "") }
             expectEqual(found, expected)
+        }
+        // A worker must run the tests that it gets.
+        for stops in [false, true] {
+            let lazy = try image(tests, commanded: "say idle; continue")
+            expectEqual(
+                try lines(lazy) { $0.stopsAtFirstFailure = stops },
+                [
+                    "M: a b",
+                    "\(lazy.image):1: wrote to descriptor 198, which testlogger needs for results after its last test", "2 planned, 2 not run, 1 of the module",
+                ])
         }
         // The start of a worker may take longer than a test, but its end may not.
         for limit in [100, 4_000] {

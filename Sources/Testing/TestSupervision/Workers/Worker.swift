@@ -63,8 +63,12 @@ final class Worker {
     /// The only test that the worker runs, or nil if it runs as many as possible.
     let only: Int?
     private var assigned: [Range<Int>] = []
-    /// The number of assigned tests that haven't ended.
-    private(set) var unfinishedCount = 0
+    /// The number of assigned tests that have ended.
+    private var endedCount = 0
+    /// A Boolean value that indicates whether the worker has run all assigned tests, or has stopped after one of them.
+    var hasRunTests: Bool {
+        endedCount == assigned.reduce(0) { $0 + $1.count } || options.stopsAtFirstFailure && endedCount > 0
+    }
     var current: RunningTest?
     private(set) var begunCount = 0
     /// The index of the last test that ended.
@@ -166,7 +170,7 @@ final class Worker {
     /// Runs a part of the plan. If requested, the worker stops at the first failure.
     func run(_ ranges: [Range<Int>]) {
         assigned = ranges
-        unfinishedCount = ranges.reduce(0) { $0 + $1.count }
+        endedCount = 0
         state = .running
         var text = options.stopsAtFirstFailure ? "try" : "run"
         for range in ranges { text += " \(range.lowerBound) \(range.upperBound)" }
@@ -192,7 +196,7 @@ final class Worker {
         guard let ended = current, ended.index == index else { return nil }
         current = nil
         previousIndex = index
-        unfinishedCount -= 1
+        endedCount += 1
         return ended
     }
 

@@ -10,7 +10,7 @@ extension SubjectRunner {
     private static let different = "note: not accepted: the tests got different values"
 
     static func testAcceptsActualValues() throws {
-        let issue = "say \"issue\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\\t0\""
+        let issue = "say \"issue\\t$index\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\\t0\""
         func scene(_ values: String) throws -> Scene {
             try Scene([("a", "for value in \(values); do set -- $value; \(issue); done")])
         }
@@ -36,7 +36,7 @@ extension SubjectRunner {
     }
 
     static var metTests: [(name: String, tests: [String], isAccepted: Bool)] {
-        let issue = #"say "issue\texpectation\t$(dirname $0)/a.swift\t3\t16\t5\t2\t\t0\t\t0""#
+        let issue = #"say "issue\t$index\texpectation\t$(dirname $0)/a.swift\t3\t16\t5\t2\t\t0\t\t0""#
         func met(_ column: Int) -> String {
             #"[ -z "$IN_CLASS_ACCEPTING" ] || say "met\t$(dirname $0)/a.swift:3:\#(column)""#
         }
@@ -57,7 +57,7 @@ extension SubjectRunner {
     static func testRunsAllTestsBeforeAccepting() throws {
         let met = #"[ -z "$IN_CLASS_ACCEPTING" ] || say "met\t$(dirname $0)/a.swift:3:16""#
         let one = try Scene([("a", met)])
-        let issue = "say \"issue\\texpectation\\t\(one.folder)/a.swift\\t3\\t16\\t5\\t2\\t\\t0\\t\\t0\""
+        let issue = "say \"issue\\t$index\\texpectation\\t\(one.folder)/a.swift\\t3\\t16\\t5\\t2\\t\\t0\\t\\t0\""
         let two = try Scene([("b", issue)])
         let both = try Scene([("b", issue), ("a", met.replacing("$(dirname $0)", with: one.folder))])
         _ = try one.outcome("--accept", two.description)
@@ -89,7 +89,7 @@ extension SubjectRunner {
         ]
         let script = rows.enumerated().map { index, row in
             // Line 7 compares strings, so its issue has whole texts.
-            #"say "issue\texpectation\t$(dirname $0)/a.swift\t\#(index + 1)\t\#(row.column)\t\#(row.values)\t\t0\t\t"#
+            #"say "issue\t$index\texpectation\t$(dirname $0)/a.swift\t\#(index + 1)\t\#(row.column)\t\#(row.values)\t\t0\t\t"#
                 + (index == 6 ? #"1\t\t5\t2""# : #"0""#)
         }
         let list = "extension T { static var testSelectors: TestSelectors { [\"a\": a] } }"
@@ -110,7 +110,7 @@ extension SubjectRunner {
     }
 
     static func testAcceptsGoldens() throws {
-        let issue = #"issue\texpectation\t/s.swift\t3\t1\t\t\t\t0\t\t1\t$(dirname $0)/g/$1.txt\t$2\t$3"#
+        let issue = #"issue\t$index\texpectation\t/s.swift\t3\t1\t\t\t\t0\t\t1\t$(dirname $0)/g/$1.txt\t$2\t$3"#
         let golden = "golden() { say \"\(issue)\"; }; "
         func scene(_ calls: String...) throws -> Scene {
             try Scene([("a", golden + calls.map { "golden \($0)" }.joined(separator: "; "))])

@@ -204,7 +204,8 @@ extension TestRun: SelfTesting {
             expectEqual(
                 try lines(module),
                 ["M: a b c", "a?", "a passed", "b?", "b passed"] + late + [
-                    "\(module.image):1: wrote to descriptor 198, which testlogger needs for results after its last test", "c?", "c passed", "3 planned, \(counts), 1 of the module",
+                    "\(module.image):1: wrote to descriptor 198, which testlogger needs for results after its last test",
+                    "c?", "c passed", "3 planned, \(counts), 1 of the module",
                 ], words)
         }
         let twice = try image([("a", ""), ("a", ""), ("b", "")])
@@ -489,11 +490,17 @@ extension TestRun: SelfTesting {
 
     private static func testRejectsImagesWithProtocolErrors() throws {
         let rows = [
-            ("say 'version\\t1'", "the test executable uses version 1 of the protocol, but this testlogger uses 8; build again"),
+            (
+                "say 'version\\t1'",
+                "the test executable uses version 1 of the protocol, but this testlogger uses 8; build again"
+            ),
             ("say nonsense", "the test executable sent an unknown event; build again"),
             ("say 'planned\\ta'", "the test executable announced a test without a list"),
             ("say 'ready\\t3\\t7'", "the test executable announced 3 tests but counted 0"),
-            ("say 'issue\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'", "the test executable named an unknown test"),
+            (
+                "say 'issue\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'",
+                "the test executable named an unknown test"
+            ),
             ("say 'begin\\t9\\t0'", "the test executable began an unknown test"),
             (
                 "[ $5 = known ] && hash=8",
@@ -567,7 +574,8 @@ extension TestRun: SelfTesting {
                 try lines(lazy) { $0.stopsAtFirstFailure = stops },
                 [
                     "M: a b",
-                    "\(lazy.image):1: wrote to descriptor 198, which testlogger needs for results after its last test", "2 planned, 2 not run, 1 of the module",
+                    "\(lazy.image):1: wrote to descriptor 198, which testlogger needs for results after its last test",
+                    "2 planned, 2 not run, 1 of the module",
                 ])
         }
         // The start of a worker may take longer than a test, but its end may not.

@@ -30,7 +30,8 @@ enum Acceptance {
             let isNew = !FileAccess.exists(path)
             do {
                 guard try LiteralFix.apply(single, to: path) else {
-                    throw UsageError(description: "\(paths.text(path)) has changed since the build; nothing was accepted in it")
+                    throw UsageError(
+                        description: "\(paths.text(path)) has changed since the build; nothing was accepted in it")
                 }
                 for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
             } catch {

@@ -132,8 +132,8 @@ extension Conversion {
             warnings.map { Array($0.utf8) },
             [
                 "$[0].z: in the column z, which is not declared BOOLEAN, true and false become 1 and 0",
-                "$: members that are missing get the default of the column e\u{301}",
-                "$: members that are missing get the default of the column \u{E9}",
+                "$: missing members get the default of the column e\u{301}",
+                "$: missing members get the default of the column \u{E9}",
             ].map { Array($0.utf8) }, "\(warnings)")
         expectEqual(try shown(database), "NULL '12' 1,1 NULL 1", "rows")
         let output = "\(directory)/out.csv"
@@ -163,7 +163,7 @@ extension Conversion {
                         continue
                     }
                     let error = expectThrows(UsageError.self, "\(arguments)") { try conversion.check() }
-                    expectTrue(error?.message.contains("are one file") ?? false, "\(error?.message ?? "")")
+                    expectTrue(error?.message.contains("are the same file") ?? false, "\(error?.message ?? "")")
                 }
             }
         }
@@ -248,14 +248,17 @@ extension Conversion {
         link("\(directory)/a.db", "\(directory)/hard.db")
         let databases = try ["a.db", "b.db"].map { try cells("\(directory)/\($0)") }
         let refused: [([String], String)] = [
-            (["a.json", "a.db"], "there is a database"), (["b.db", "a.db"], "there is a database"),
-            (["a.json", "text.db"], "which is no database"), (["a.json", "link.db"], "there is a database"),
-            (["a.json", "a.db", "--to", "json"], "there is a database"),
-            (["a.db", "link2.json"], "there is a database"),
-            (["a.db", "a.db", "--replace"], "are one file"), (["a.db", "link.db", "--replace"], "are one file"),
-            (["hard.db", "a.db", "--append"], "are one file"),
-            (["a.db", "a.db", "--to", "json", "--replace"], "one file"),
-            (["a.json", "link.json", "--to", "sqlite", "--replace"], "are one file"),
+            (["a.json", "a.db"], "exists; use --replace, or --append"),
+            (["b.db", "a.db"], "exists; use --replace, or --append"),
+            (["a.json", "text.db"], "exists and isn't a database"),
+            (["a.json", "link.db"], "exists; use --replace, or --append"),
+            (["a.json", "a.db", "--to", "json"], "exists; use --replace, or --append"),
+            (["a.db", "link2.json"], "exists; use --replace, or --append"),
+            (["a.db", "a.db", "--replace"], "are the same file"),
+            (["a.db", "link.db", "--replace"], "are the same file"),
+            (["hard.db", "a.db", "--append"], "are the same file"),
+            (["a.db", "a.db", "--to", "json", "--replace"], "the same file"),
+            (["a.json", "link.json", "--to", "sqlite", "--replace"], "are the same file"),
             (["a.json", "/dev/null", "--to", "sqlite"], "is written to a file"),
             (["a.json", "/dev/stdout", "--to", "sqlite"], "is written to a file"),
         ]

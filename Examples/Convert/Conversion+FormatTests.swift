@@ -118,13 +118,13 @@ extension ConversionFormatTests: SelfTesting {
         let nulls = try file("in.json", #"[{"a":null,"b":1},{"a":null,"b":null}]"#)
         for ending in ["plist", "bplist", "openstep"] {
             let found = try converted(nulls, to: ending)
-            expectEqual(found.warnings, ["$[0].a: members that are null are left out (and 2 more)"], ending)
+            expectEqual(found.warnings, ["$[0].a: null members are left out (and 2 more)"], ending)
             expectEqual(
                 message(try file("null.json", "[1,\n null]"), to: ending),
-                "in:2:2: error: $[1]: expected a value that property lists have, found null", ending)
+                "in:2:2: error: $[1]: property lists can't contain null", ending)
         }
         let missing = try converted(try file("missing.json", #"[{"a":1,"b":2},{"b":3}]"#), to: "csv")
-        expectEqual(missing.warnings, ["$[1]: members that are missing become null"], "a missing member")
+        expectEqual(missing.warnings, ["$[1]: missing members become null"], "a missing member")
         expectEqual(missing.text, "a,b\r\n1,2\r\n,3\r\n", "csv")
         let nameless = try file("nameless.csv", try converted(try file("in.json", #"[{"":1,"b":2}]"#), to: "csv").text)
         expectEqual(try converted(nameless, to: "json").text, #"[{"":1,"b":2}]"#, "an empty name")
@@ -141,7 +141,7 @@ extension ConversionFormatTests: SelfTesting {
             #"{"d":"2001-01-01T00:00:01Z","b":"Af8=","n":{"list":["2001-01-01T00:00:01Z"]}}"#, "json")
         for ending in ["plist", "bplist"] { expectEqual(try converted(typed, to: ending).warnings, [], ending) }
         let named = try converted(try file("in.json", #"{"posts":[{"a":1}]}"#), to: "csv")
-        expectEqual(named.warnings, ["the records do not keep their name, posts"], "a name")
+        expectEqual(named.warnings, ["the name of the records is left out: posts"], "a name")
         expectEqual(named.text, "a\r\n1\r\n", "records with a name")
     }
 
@@ -180,7 +180,8 @@ extension ConversionFormatTests: SelfTesting {
         let row = try file("row.json", #"[{"a":1.0,"b":9007199254740993.0}]"#)
         expectEqual(
             try converted(row, to: "db").warnings,
-            ["$[0].b: numbers with a fraction or an exponent that are no doubles become integers"], "a database")
+            ["$[0].b: numbers with a fraction or an exponent that a double can't represent become integers"],
+            "a database")
     }
 
     /// A warning lists the comments of a property list once, at the place of the first comment.
@@ -246,7 +247,7 @@ extension ConversionFormatTests: SelfTesting {
             try converted(json, to: "csv", "--columns", "b,a").text, "b,a\r\n,1\r\n2,3\r\n", "of csv that is written")
         expectEqual(
             message(json, to: "csv"),
-            "in:1:11: error: $[1].b: the member is no column of the records before, which --columns could name",
+            "in:1:11: error: $[1].b: earlier records don't have this column; name all columns with --columns",
             "another")
         expectEqual(
             message(csv, to: "json", "--columns", "aa"),
@@ -303,7 +304,7 @@ extension ConversionFormatTests: SelfTesting {
         expectEqual(try converted(people, to: "csv").text, "@id,name\r\n\"1\",Ada\r\n\"2\",Bob & C\r\n", "csv")
         let mixed = try converted(try file("in.xml", "<a>x<b/>y<c/>z<b>2</b></a>"), to: "json")
         expectEqual(mixed.text, ##"{"a":{"b":["","2"],"c":"","#text":"xyz"}}"##, "mixed content")
-        expectTrue(mixed.warnings.first?.contains("text among other children (4)") ?? false, "\(mixed.warnings)")
+        expectTrue(mixed.warnings.first?.contains("of mixed text (4)") ?? false, "\(mixed.warnings)")
         let instance = "xmlns:i='http://www.w3.org/2001/XMLSchema-instance'"
         for (text, expected) in [
             ("<a \(instance) i:nil=' true '/>", #"{"a":null}"#),
@@ -332,8 +333,10 @@ extension ConversionFormatTests: SelfTesting {
             expectEqual(found.text, lines[..<count].map { $0 + "\n" }.joined(), "lines")
             expectEqual(
                 found.warnings,
-                (count == 0 ? [] : ["the records do not keep their name, p"])
-                    + ["in:1:1: warning: what jsonl does not have is left out: the name of the root element"],
+                (count == 0 ? [] : ["the name of the records is left out: p"])
+                    + [
+                        "in:1:1: warning: jsonl can't represent these parts, which are left out: the name of the root element"
+                    ],
                 "\(count) records")
             guard count == 0 || count == 1 else { continue }
             expectEqual(try converted(input, to: "csv").text, ["", "@id,n\r\n\"1\",Ada\r\n"][count], "csv")
@@ -416,7 +419,7 @@ extension ConversionFormatTests: SelfTesting {
             ("\u{FEFF}<a>\n<b>é<!--c--></b><!----></a>", "in:2:6: warning: \(lost): comments (2)"),
             (
                 "<a><b xmlns='u' xmlns:p='v'><p:c/></b></a>\n<?p i?>",
-                "in:1:4: warning: \(lost): declarations of namespaces (2), processing instructions (1)"
+                "in:1:4: warning: \(lost): namespace declarations (2), processing instructions (1)"
             ),
             ("<!--c-->\n<!DOCTYPE a>\n<a/>", "in:1:1: warning: \(lost): the document type, comments (1)"),
             (
@@ -436,8 +439,8 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    private static let lost = "what json does not have is left out"
-    private static let place = "the place of repeated children and of text among other children"
+    private static let lost = "json can't represent these parts, which are left out"
+    private static let place = "the order of repeated children and of mixed text"
 
     private static func testReadsEscapesInXMLRepresentation() throws {
         let document = #"{"\u0000\\n":"a\u0001\\u0041\uFFFE\"","\\":"\\n"}"#

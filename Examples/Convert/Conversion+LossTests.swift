@@ -6,7 +6,7 @@ import PlistStreaming
 import SQLiteStreaming
 
 enum ConversionLossTests {
-    static let repeatedKeys = "the key comes twice in its dictionary, and so it is written"
+    static let repeatedKeys = "the dictionary contains this key twice, and both are written"
 }
 
 extension ConversionLossTests: SelfTesting {
@@ -183,7 +183,7 @@ extension ConversionLossTests: SelfTesting {
 
     private static func testWarnsThatXMLBecomesOtherXML() throws {
         let found = try converted("in.xml", "<a><b/></a>", to: "xml", ["--pretty"])
-        expectEqual(found.notes, ["the elements become those that json-to-xml makes of their values"], "a document")
+        expectEqual(found.notes, ["elements are written as json-to-xml writes their values"], "a document")
         let again = try converted("in.xml", found.text, to: "xml", ["--pretty"])
         expectEqual(again.notes, [], "a representation")
         expectEqual(again.text, found.text, "the same representation")

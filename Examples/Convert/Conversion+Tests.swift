@@ -115,7 +115,7 @@ extension Conversion: SelfTesting {
         (#"[{"a":1.5},{"a":-3e-999}]"#, .refused("expected a number that 64 bits hold, found another one")),
         (
             #"[{"a":[1e400,1e-400]}]"#,
-            .warned("$[0].a: in the column a, arrays and dictionaries become text, their json")
+            .warned("$[0].a: in the column a, arrays and dictionaries become json text")
         ),
         (#"[{"a":1e400}]"#, .refused("expected a number that 64 bits hold, found another one")),
         (#"[{"a":-0.0}]"#, .exact), (#"[{"a":-0.0},{"a":1.5},{"a":2}]"#, .exact), (#"[{"a":0.0},{"a":0}]"#, .exact),
@@ -130,10 +130,10 @@ extension Conversion: SelfTesting {
             #"[{"a":"true"},{"a":false},{"a":true}]"#,
             .warned("$[1].a: in the column a, which has other values, true and false become 1 and 0 (and 1 more)")
         ),
-        (#"[{},{"a":1}]"#, .warned("$[0]: members that are missing become null in the table rows")),
+        (#"[{},{"a":1}]"#, .warned("$[0]: missing members become null in the table rows")),
         (
             #"[{"a":1},{},{"b":2}]"#,
-            .warned("$[0]: members that are missing become null in the table rows (and 2 more)")
+            .warned("$[0]: missing members become null in the table rows (and 2 more)")
         ),
         (#"[{"a":""},{"a":" "},{"a":"007"},{"a":"1e3"},{"a":"NULL"},{"a":"2026-11-22"}]"#, .exact),
         (#"[{"a":1,"a":2}]"#, .refused(#"duplicate key "a""#)),
@@ -146,7 +146,7 @@ extension Conversion: SelfTesting {
         ),
         (#"[{"a\u0000":1}]"#, .refused("found a NUL character in a key, which no name of a column has")),
         (#"[{"a":"\ud83d\ude42\uffff\u2028"}]"#, .exact),
-        (#"[{"a":[1,{"b":2}]}]"#, .warned("$[0].a: in the column a, arrays and dictionaries become text, their json")),
+        (#"[{"a":[1,{"b":2}]}]"#, .warned("$[0].a: in the column a, arrays and dictionaries become json text")),
         (#"[{"a":9007199254740993.0}]"#, .changed("")),
     ]
 

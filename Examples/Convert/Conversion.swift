@@ -28,7 +28,7 @@ struct Conversion {
             switch place {
             case .file, .missing: break
             case .descriptor, .special:
-                throw UsageError(message: "a database is written to a file, not to \(output), which is none")
+                throw UsageError(message: "a database is written to a file, but \(output) isn't one")
             }
         }
         try checkIsNotRead(place)
@@ -37,8 +37,8 @@ struct Conversion {
         guard arguments.existing == .keep, isDatabase || arguments.to == .sqlite else { return }
         throw UsageError(
             message: isDatabase
-                ? "there is a database \(output); use --replace, or --append to add to it"
-                : "there is a file \(output), which is no database; use --replace")
+                ? "the database \(output) exists; use --replace, or --append to add to it"
+                : "the file \(output) exists and isn't a database; use --replace")
     }
 
     /// Checks that the input isn't an output that is overwritten during the conversion, instead of being replaced at
@@ -47,7 +47,7 @@ struct Conversion {
         if case .file = place, arguments.from != .sqlite, arguments.to != .sqlite { return }
         let input = arguments.input == "-" ? .descriptor(0) : try? OutputPlace(arguments.input)
         guard let read = input?.openState, let written = place.openState, read.isSameFile(written) else { return }
-        throw UsageError(message: "the input and the output are one file: \(arguments.output)")
+        throw UsageError(message: "the input and the output are the same file: \(arguments.output)")
     }
 
     // MARK: Converting
@@ -62,7 +62,7 @@ struct Conversion {
             let left = output.abandonedFiles()
             if !left.isEmpty {
                 warnings.add(
-                    "conversions that were killed have left files, which can be removed: \(Warnings.list(left))")
+                    "interrupted conversions have left files, which you can remove: \(Warnings.list(left))")
             }
             try fill(output.writtenPath, isScratch: true)
             try output.checkIsNoOpenDatabase()
@@ -106,7 +106,7 @@ struct Conversion {
         }
         if case .file(let path, _) = place {
             Interruption.report(
-                "\(arguments.output): warning: interrupted; SQLite undoes what was added, by \(path)-journal, when a "
+                "\(arguments.output): warning: interrupted; SQLite undoes the additions, with the help of \(path)-journal, when a "
                     + "program that may write opens the database\n", ifThereIs: "\(path)-journal")
         }
         defer { Interruption.remove(nil) }

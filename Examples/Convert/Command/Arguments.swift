@@ -56,17 +56,17 @@ struct Arguments {
         let words: String
         let isMet: @Sendable (Arguments) -> Bool
 
-        static let delimitedInput = Need(words: "csv or tsv as IN") { $0.from.isDelimited }
-        static let delimited = Need(words: "csv or tsv on one side") { $0.from.isDelimited || $0.to.isDelimited }
-        static let csv = Need(words: "csv on one side") { $0.from == .csv || $0.to == .csv }
-        static let csvOutput = Need(words: "csv as OUT") { $0.to == .csv }
-        static let databaseInput = Need(words: "sqlite as IN") { $0.from == .sqlite }
-        static let database = Need(words: "sqlite on one side") { $0.from == .sqlite || $0.to == .sqlite }
-        static let databaseOutput = Need(words: "sqlite as OUT") { $0.to == .sqlite }
-        static let columns = Need(words: "csv, tsv, or a table of sqlite that becomes text") {
+        static let delimitedInput = Need(words: "csv or tsv input") { $0.from.isDelimited }
+        static let delimited = Need(words: "csv or tsv input or output") { $0.from.isDelimited || $0.to.isDelimited }
+        static let csv = Need(words: "csv input or output") { $0.from == .csv || $0.to == .csv }
+        static let csvOutput = Need(words: "csv output") { $0.to == .csv }
+        static let databaseInput = Need(words: "sqlite input") { $0.from == .sqlite }
+        static let database = Need(words: "sqlite input or output") { $0.from == .sqlite || $0.to == .sqlite }
+        static let databaseOutput = Need(words: "sqlite output") { $0.to == .sqlite }
+        static let columns = Need(words: "csv or tsv, or sqlite input with a text format as output") {
             $0.from.isDelimited || $0.to.isDelimited || $0.from == .sqlite && $0.to != .sqlite
         }
-        static let document = Need(words: "json, xml or a property list as IN") {
+        static let document = Need(words: "json, xml or property list input") {
             $0.from != .sqlite && !$0.from.isDelimited
         }
     }
@@ -121,35 +121,37 @@ struct Arguments {
             .choice("--to", "format", \.chosenTo, shown: "FORMAT", formats, "the format of OUT"),
             .text(
                 "--table", ("NAME", "a name"), \.table, needs: .database,
-                "the only table that is read of a sqlite database; the one that is made of other formats"),
+                "read only this table of a sqlite database; for other inputs, the name of the new table"),
             .text(
                 "--query", ("SQL", "a statement"), \.query, needs: .databaseInput,
-                "what is read of a sqlite database: the rows of one statement that only reads"),
+                "convert the rows of one SELECT statement instead of tables"),
             Option(
                 "--columns", ("NAMES", "names"), needs: .columns,
                 help: """
-                    the columns, separated by commas, in their order: those that are read of csv, tsv and of one
-                    table of a database, or else those that are written to csv and tsv
+                    the columns to convert, in this order, separated by commas; selects columns of csv, tsv and
+                    of one table of a database, otherwise the columns that are written to csv and tsv
                     """
             ) { (arguments, value) throws(UsageError) in try arguments.setColumns(value) },
             .text(
                 "--records", ("PATH", "a path"), \.records, needs: .document,
                 """
-                keys with slashes between them: what is there is the array of records that is converted, such
-                as channel/item of a feed in xml; the root of xml has no name in it
+                convert only the array at this path of keys, such as channel/item in an xml feed; the path
+                doesn't include the root element
                 """),
-            Option("--replace", help: "replace a database that is there") { (arguments, _) throws(UsageError) in
+            Option("--replace", help: "replace an existing database") { (arguments, _) throws(UsageError) in
                 try arguments.setExisting(.replace)
             },
             Option(
                 "--append", needs: .databaseOutput,
-                help: "add to a database that is there, in one transaction: rows to tables that it has, other tables"
+                help: "add rows and missing tables to an existing database, in one transaction"
             ) { (arguments, _) throws(UsageError) in try arguments.setExisting(.append) },
-            .flag("--pretty", \.isPretty, "one line for each element and member, indented (json, xml, openstep)"),
+            .flag(
+                "--pretty", \.isPretty,
+                "write each element and member on a line of its own, indented (json, xml, openstep)"),
             .flag(
                 "--sort-keys", \.sortsKeys,
-                "members in the order of their names; holds one outermost dictionary in memory (json)"),
-        ] + delimitedOptions + [.flag("--help", \.wantsHelp, "print this; also -h")]
+                "sort members by name; keeps one outermost dictionary in memory (json)"),
+        ] + delimitedOptions + [.flag("--help", \.wantsHelp, "print this help; also -h")]
     }
 
     /// The options for csv and tsv.
@@ -158,41 +160,43 @@ struct Arguments {
             Option(
                 "--types", ("TYPES", "types"), needs: .delimitedInput,
                 help: """
-                    the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
-                    NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
+                    the types of csv and tsv fields: none makes all fields strings; NAME=TYPE,… sets the types
+                    of columns: text, number, integer, real, bool, date or auto [auto]
                     """
             ) { (arguments, value) throws(UsageError) in
                 for item in value.split(separator: ",", omittingEmptySubsequences: false) {
                     try arguments.setType(item)
                 }
             },
-            .byte("--delimiter", \.delimiter, needs: .csv, "what is between the fields of csv"),
+            .byte("--delimiter", \.delimiter, needs: .csv, "the character between csv fields [,]"),
             .byte(
                 "--to-delimiter", \.writtenDelimiter, needs: .csvOutput,
-                "what is between the fields of csv in OUT, if IN has another delimiter"),
+                "the character between csv fields in OUT [that of IN]"),
             .flag(
                 "--no-header", \.hasNoHeader, needs: .delimited,
-                "the first record of csv and tsv has no names; records are arrays"),
-            .byte("--comment", \.comment, needs: .delimitedInput, "the byte that begins comment lines of csv and tsv"),
+                "the first csv or tsv record is not a header; records become arrays"),
+            .byte(
+                "--comment", \.comment, needs: .delimitedInput, "the character that begins comment lines of csv and tsv"
+            ),
             .choice(
                 "--encoding", "encoding", \.csv.encoding, shown: "NAME",
                 ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252], needs: .delimitedInput,
-                "the encoding of csv and tsv in IN: utf-8, latin1 or windows-1252"),
+                "the encoding of csv and tsv input: utf-8, latin1 or windows-1252 [utf-8]"),
             .choice(
                 "--short-records", "policy", \.csv.shortRecords, shown: "omit", ["reject": .reject, "omit": .omit],
                 needs: .delimitedInput,
-                "leave out the fields that records of csv and tsv do not have; or else (reject) they are errors"),
+                "accept csv and tsv records with too few fields; reject reports an error [reject]"),
             .choice(
                 "--long-records", "policy", \.csv.longRecords, shown: "ignore",
                 ["reject": .reject, "ignore": .ignore, "keep": .keep(under: "more")], needs: .delimitedInput,
-                "leave out the fields beyond those of the header; keep makes them an array called more"),
+                "drop fields beyond the header; keep puts them into an array named more [reject]"),
             .choice(
                 "--stray-quotes", "policy", \.csv.bareQuotes, shown: "keep", ["reject": .reject, "keep": .keep],
-                needs: .delimitedInput, "quotes within a field that does not begin with one are text"),
+                needs: .delimitedInput, "treat quotes inside unquoted fields as text [reject]"),
             .choice(
                 "--duplicate-names", "policy", \.csv.duplicateNames, shown: "keep",
                 ["reject": .reject, "keep": .keep], needs: .delimitedInput,
-                "columns of csv and tsv may have the same name, for an OUT that may have so"),
+                "allow duplicate column names if the format of OUT allows them [reject]"),
         ]
     }
 
@@ -204,54 +208,63 @@ struct Arguments {
             return usage + gap + option.help.replacing("\n", with: "\n" + margin)
         }
         return """
-            usage: convert IN OUT [OPTION …]
+            usage: convert IN OUT [options]
 
-            Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
-            streams. The formats are those of the endings, unless they are given; json for the standard streams.
+            Converts a file to another format, in constant memory. IN and OUT are paths, or '-' for standard
+            input and output. The formats follow from the file extensions; '-' is json.
 
+            options
             \(lines.joined(separator: "\n"))
 
-            formats: json     one value (RFC 8259)
-                     jsonl    any number of values, one a line when written (also: ndjson)
-                     csv, tsv records of fields, with a header (RFC 4180; also: tab)
-                     plist    a property list of any form; in XML when written
-                     bplist   a binary property list, which is held in memory
-                     openstep a property list in the old text form (also: strings), with GNUstep's typed values
-                     xml      any document that is read; what XPath's json-to-xml makes when written
-                     sqlite   a database, which is a file and never - (also: sqlite3, db)
+            formats
+              json      one value (RFC 8259)
+              jsonl     one value per line (also: ndjson)
+              csv, tsv  records of fields with a header (RFC 4180; also: tab)
+              plist     a property list in any form; written as XML
+              bplist    a binary property list, which is kept in memory
+              openstep  a property list in the old text form, with GNUstep's typed values (also: strings)
+              xml       any document; written as XPath's json-to-xml does
+              sqlite    a database file, never '-' (also: sqlite3, db)
 
-            The elements of an array become the lines of jsonl, and the lines the elements. Numbers keep all of their digits
-            in json, jsonl, xml, csv and tsv; elsewhere they become doubles or integers of 64 bits. Csv and tsv keep
-            the text of every field. In other formats, a field without quotes becomes true, false, null (if it is empty), or
-            a number if the number is written as the same text: 42 and 2.5 do, 1.10, 12345e6, 007, -0 and integers beyond 64
-            bits stay strings. See --types.
-            A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
-            same becomes a database: the table of an array is called rows. With --table there is one only, called so. Keys
-            become columns, of a type that changes no value; a column of fields that are not all numbers or all Booleans is
-            TEXT, and with --append the declared type decides what a field becomes. A column declared BOOLEAN that has only
-            0, 1 and null is one of false and true. A database becomes another one page by page, and a table of it with its
-            constraints and indexes.
-            Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
-            names, and their children; those that are repeated become arrays, and all that has no type is text. For csv,
-            tsv, jsonl and sqlite the children of the root are the records, also when there is one only. The document type,
-            comments, processing instructions, declarations of namespaces, and the place of repeated children and of text
-            among other children are left out, which a warning says; so are the comments of property lists.
-            What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
-            members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists,
-            digits that a double does not have, keys that come twice in one dictionary.
-            OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append
-            that is interrupted leaves SQLite's journal, by which the next program that may write undoes it; until then
-            convert may refuse to read the database. Devices, pipes and descriptors such as /dev/stdout are written to, and
-            links stay links.
+            values
+              The elements of an array become the lines of jsonl, and the lines become elements. Numbers keep
+              all digits in json, jsonl, xml, csv and tsv; in other formats they become doubles or 64-bit integers.
+              Between csv and tsv, all fields keep their text. For other formats, an unquoted field becomes true,
+              false, null (if it is empty), or a number if the number is written as the same text: 42 and 2.5 become
+              numbers; 1.10, 12345e6, 007, -0 and integers beyond 64 bits stay strings. --types changes this.
 
-            examples:
+            databases
+              A database with one table becomes an array of rows; with several tables, a dictionary of arrays by
+              table name. The reverse creates the tables; the table for an array is named rows, or as --table says.
+              Keys become columns, with a type that keeps all values: a column with other fields than numbers or
+              than Booleans is TEXT. With --append, the declared type of a column decides. A BOOLEAN column that
+              contains only 0, 1 and null is read as false and true. A database is copied to a database page by
+              page, and a single table with its constraints and indexes.
+
+            xml
+              Elements become dictionaries of their attributes, whose names get an @, and of their children.
+              Repeated children become arrays; values without a type become text. For csv, tsv, jsonl and sqlite,
+              the children of the root are the records, even a single one. The document type, comments, processing
+              instructions, namespace declarations and the order of mixed content are left out, with a warning.
+              Documents that json-to-xml wrote are read as the values that they represent.
+
+            errors
+              Values that OUT can't represent are errors or warnings with their place: arrays and dictionaries in a
+              table, missing members, Booleans beside other values, blobs, dates and views in json, null in
+              property lists, digits beyond a double, duplicate keys.
+              OUT appears when it is complete. After an error, an earlier file is unchanged. After an interrupted
+              --append, SQLite's journal stays, and the next program that opens the database for writing undoes the
+              change; until then convert may refuse to read it. Symbolic links stay links; devices and pipes
+              are written to.
+
+            examples
               convert people.csv people.json --pretty --columns name,age
               convert feed.jsonl feed.db --table posts
               convert feed.db top.csv --query "SELECT author, count(*) AS posts FROM posts GROUP BY author"
               convert Info.plist - --pretty
 
-            exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
-            2 the command line is wrong, or does not say what becomes of a database that is there
+            exit status: 0 converted, 1 the input is invalid or can't be read, or the output can't be written,
+            2 the command line is wrong, or OUT exists and neither --replace nor --append is given
             """
     }
 
@@ -366,7 +379,7 @@ struct Arguments {
 
     private static func format(_ chosen: Format?, ofFile path: String, option: String) throws(UsageError) -> Format {
         guard let format = chosen ?? Format(path: path) else {
-            throw UsageError(message: "the ending of '\(path)' is no format; say which with \(option)")
+            throw UsageError(message: "the ending of '\(path)' isn't a known format; name the format with \(option)")
         }
         return format
     }
@@ -377,7 +390,7 @@ struct Arguments {
             (to == .sqlite && output == "-", "a database is written to a file, not to -"),
             (
                 query != nil && columns != nil && !to.isDelimited,
-                "the columns of --query are those that it selects"
+                "--columns doesn't work with --query; select the columns in the statement"
             ),
             (query != nil && table != nil && to != .sqlite, "expected --table or --query, got both"),
             (
@@ -418,40 +431,40 @@ extension Arguments: SelfTesting {
             ([], "expected IN and OUT, got 0 file names"),
             (["a.json"], "expected IN and OUT, got 1 file name"),
             (["a.json", "b.json", "c.json"], "expected IN and OUT, got 3 file names"),
-            (["a.txt", "b.json"], "the ending of 'a.txt' is no format; say which with --from"),
-            (["a.json", "b"], "the ending of 'b' is no format; say which with --to"),
+            (["a.txt", "b.json"], "the ending of 'a.txt' isn't a known format; name the format with --from"),
+            (["a.json", "b"], "the ending of 'b' isn't a known format; name the format with --to"),
             (["a.json", "b.json", "--prety"], "there is no option '--prety'; did you mean '--pretty'?"),
             (["a.json", "b.json", "--zzzzzzzzz"], "there is no option '--zzzzzzzzz'"),
             (["a.json", "b.json", "--from", "jsno"], "there is no format 'jsno'; did you mean 'json'?"),
             (["a.json", "b.json", "--from"], "the option --from needs a format"),
-            (["a.json", "b.json", "--table", "t"], "the option --table needs sqlite on one side"),
+            (["a.json", "b.json", "--table", "t"], "the option --table needs sqlite input or output"),
             (["a.json", "b.db", "--table"], "the option --table needs a name"),
             (["-", "b.json", "--from", "sqlite"], "a database is read from a file, not from -"),
             (["a.json", "-", "--to", "db"], "a database is written to a file, not to -"),
             (["a.json", "b.db", "--append", "--replace"], "expected --replace or --append, got both"),
-            (["a.db", "b.json", "--append"], "the option --append needs sqlite as OUT"),
-            (["a.csv", "b.json", "--query", "SELECT 1"], "the option --query needs sqlite as IN"),
+            (["a.db", "b.json", "--append"], "the option --append needs sqlite output"),
+            (["a.csv", "b.json", "--query", "SELECT 1"], "the option --query needs sqlite input"),
             (["a.db", "b.json", "--query", "SELECT 1", "--table", "t"], "expected --table or --query, got both"),
             (
                 ["a.db", "b.json", "--query", "SELECT 1", "--columns=a"],
-                "the columns of --query are those that it selects"
+                "--columns doesn't work with --query; select the columns in the statement"
             ),
             (
                 ["a.json", "b.json", "--columns", "a"],
-                "the option --columns needs csv, tsv, or a table of sqlite that becomes text"
+                "the option --columns needs csv or tsv, or sqlite input with a text format as output"
             ),
             (["a.csv", "b.json", "--columns", "a,b,a"], "the option --columns names a column twice: a,b,a"),
-            (["a.json", "b.json", "--no-header"], "the option --no-header needs csv or tsv on one side"),
-            (["a.tsv", "b.json", "--delimiter", ";"], "the option --delimiter needs csv on one side"),
+            (["a.json", "b.json", "--no-header"], "the option --no-header needs csv or tsv input or output"),
+            (["a.tsv", "b.json", "--delimiter", ";"], "the option --delimiter needs csv input or output"),
             (["a.csv", "b.json", "--delimiter", "é"], "the option --delimiter needs one character of ASCII, got 'é'"),
-            (["a.json", "b.csv", "--types", "none"], "the option --types needs csv or tsv as IN"),
+            (["a.json", "b.csv", "--types", "none"], "the option --types needs csv or tsv input"),
             (["a.csv", "b.json", "--types", "a=txt"], "there is no type 'txt'; did you mean 'text'?"),
             (["a.csv", "b.json", "--types", "a=text,a=text"], "the option --types names a column twice: a"),
             (
                 ["a.csv", "b.json", "--types", "text"], "expected none or NAME=TYPE in the option --types, got 'text'"
             ),
             (["a.csv", "b.json", "--encoding", "latin"], "there is no encoding 'latin'; did you mean 'latin1'?"),
-            (["a.json", "b.csv", "--stray-quotes", "keep"], "the option --stray-quotes needs csv or tsv as IN"),
+            (["a.json", "b.csv", "--stray-quotes", "keep"], "the option --stray-quotes needs csv or tsv input"),
             (["a.csv", "b.json", "--comment", ","], "the options --comment and --delimiter need different characters"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]

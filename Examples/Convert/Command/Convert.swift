@@ -32,7 +32,7 @@ enum Convert {
     private static func run(_ commandLine: [String]) -> Int32 {
         let arguments: Arguments
         do throws(UsageError) {
-            guard isCommandLineText else { throw UsageError(message: "names that are not UTF-8 cannot be given") }
+            guard isCommandLineText else { throw UsageError(message: "file names must be UTF-8") }
             arguments = try Arguments(commandLine)
         } catch {
             printError("convert: error: \(error.message)\nTry 'convert --help'.\n")

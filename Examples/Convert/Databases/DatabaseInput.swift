@@ -37,7 +37,9 @@ final class DatabaseInput {
         } catch {
             if error.code == .readOnly {
                 throw StreamError(
-                    .cannotRead, "the database was left in the middle of a transaction; open it once to have it undone")
+                    .cannotRead,
+                    "the database contains an unfinished transaction; open it with a program that may write, which undoes the transaction"
+                )
             }
             throw error.streamError(.cannotRead)
         }

@@ -55,10 +55,10 @@ final class DatabaseWriter: ValueSink {
         if names.isEmpty, !expectedColumns.isEmpty { try nextTable().expectColumns(expectedColumns) }
         if names.isEmpty {
             throw StreamError(
-                .unrepresentable, "expected at least one row, since a table needs columns; found none")
+                .unrepresentable, "expected at least one row, because a table needs columns")
         }
         if !emptyArrays.isEmpty {
-            warnings.add("arrays without rows make no table: \(Warnings.list(emptyArrays))")
+            warnings.add("no tables were made for arrays without rows: \(Warnings.list(emptyArrays))")
         }
         try table?.finish()
     }
@@ -82,14 +82,14 @@ final class DatabaseWriter: ValueSink {
             StreamError(.unrepresentable, message, path: tablePath.element(0))
         }
         guard names.insert(SQLiteName.folded(name)).inserted else {
-            throw refused("the table \(name) comes twice, since case does not count in names")
+            throw refused("the table \(name) exists twice; table names don't distinguish case")
         }
         guard !name.utf8.contains(0) else {
-            throw refused("found a NUL character in a key, which no name of a table has")
+            throw refused("found a NUL character in a key, which can't be part of a table name")
         }
         let start = String(decoding: name.utf8.prefix("sqlite_".utf8.count), as: UTF8.self)
         guard SQLiteName.folded(start) != SQLiteName.folded("sqlite_") else {
-            throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
+            throw refused("the name \(name) is reserved by SQLite: it begins with sqlite_")
         }
         let next = try RowTable(
             connection, name: name, path: tablePath, isOfFields: isOfFields, warnings: warnings)
@@ -200,7 +200,7 @@ final class DatabaseWriter: ValueSink {
         switch try? NumberText.kept(text, rounding: true) {
         case .integer where !NumberText.isInteger(text):
             warnings.add(
-                "numbers with a fraction or an exponent that are no doubles become integers", at: table.place)
+                "numbers with a fraction or an exponent that a double can't represent become integers", at: table.place)
         case .real(let value) where !NumberText.hasDigits(of: text, value):
             warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: table.place)
         // The table refuses all other numbers.
@@ -332,8 +332,8 @@ extension DatabaseWriterTests: SelfTesting {
             (#"[{"a":"x\u0000"}]"#, "$[0].a: found a NUL character"),
             (#"{"t":[{"b":1},{"b":1,"a":"x\u0000"}]}"#, "$.t[1].a: found a NUL character"),
             (#"{"t":[{"a":1}],"u":[{"a":1}],"t":[{"a":1}]}"#, "$.t: duplicate key \"t\""),
-            (#"{"t":[{"a":1}],"T":[{"a":1}]}"#, "$.T[0]: the table T comes twice, since case does not count"),
-            (#"{"Sqlite_a":[{"a":1}]}"#, "$.Sqlite_a[0]: the name Sqlite_a is one of SQLite's own"),
+            (#"{"t":[{"a":1}],"T":[{"a":1}]}"#, "$.T[0]: the table T exists twice; table names don't distinguish case"),
+            (#"{"Sqlite_a":[{"a":1}]}"#, "$.Sqlite_a[0]: the name Sqlite_a is reserved by SQLite"),
             (#"{"a\u0000":[{"a":1}]}"#, "found a NUL character in a key"), (#"[{"a\u0000":1}]"#, "$[0]: found a NUL"),
             (#"[{"a":1,"b":2,"a":1}]"#, "$[0].a: duplicate key \"a\""),
             (#"[{"a":-1e400}]"#, "a number that 64 bits hold"),

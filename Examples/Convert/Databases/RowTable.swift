@@ -78,7 +78,7 @@ final class RowTable {
     ///
     /// - Parameter isContainer: A Boolean value that indicates whether the value is the JSON of an array or dictionary.
     func write(_ scalar: borrowing StreamScalar, isContainer: Bool = false) throws(StreamError) {
-        if isContainer { warn("arrays and dictionaries become text, their json") } else { check(scalar) }
+        if isContainer { warn("arrays and dictionaries become json text") } else { check(scalar) }
         do throws(StreamError) {
             if isOfFields, !isNew { try writeField(scalar) } else { try scalar.send(to: &writer) }
         } catch {
@@ -171,7 +171,7 @@ final class RowTable {
         let incomplete = sizes.filter { $0.key < made.count }.map(\.value)
         if let first = incomplete.map(\.first).min() {
             warnings.add(
-                "members that are missing become null in the table \(name)", at: path.element(first),
+                "missing members become null in the table \(name)", at: path.element(first),
                 count: incomplete.reduce(0) { $0 + $1.count })
         }
     }
@@ -179,7 +179,7 @@ final class RowTable {
     private func warnOfDefaults() {
         for (column, count) in zip(columns, counts) where count > 0 && count < rowCount {
             warnings.add(
-                "members that are missing get the default of the column \(column.name)", at: path,
+                "missing members get the default of the column \(column.name)", at: path,
                 count: rowCount - count)
         }
     }

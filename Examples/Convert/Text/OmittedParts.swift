@@ -7,10 +7,10 @@ struct OmittedParts {
     enum Part: String, CaseIterable {
         case rootName = "the name of the root element"
         case documentType = "the document type"
-        case namespaces = "declarations of namespaces"
+        case namespaces = "namespace declarations"
         case comments
         case instructions = "processing instructions"
-        case order = "the place of repeated children and of text among other children"
+        case order = "the order of repeated children and of mixed text"
     }
 
     private var counts: [Part: Int] = [:]

@@ -49,7 +49,7 @@ struct TextOutput {
             let writer = XMLWriter(
                 descriptor: descriptor, options: arguments.isPretty ? .pretty : XMLWriterOptions())
             try send(source, to: XMLRepresentationWriter(writer))
-        case .sqlite: throw StreamError(.misuse, "a database is no text")
+        case .sqlite: throw StreamError(.misuse, "a database isn't text")
         }
     }
 

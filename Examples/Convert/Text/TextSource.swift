@@ -73,7 +73,7 @@ struct TextSource: ValueSource {
         case .binaryPropertyList: try sendPropertyList(.binary, file, to: &sink)
         case .openStep: try sendPropertyList(.openStep, file, to: &sink)
         case .xml: try sendXML(to: sink)
-        case .sqlite: throw StreamError(.misuse, "a database is no text")
+        case .sqlite: throw StreamError(.misuse, "a database isn't text")
         }
     }
 
@@ -90,7 +90,8 @@ struct TextSource: ValueSource {
         try values.readXML(file)
         guard let summary = values.omitted.summary, let first = values.omitted.first else { return }
         warnings.add(
-            "what \(arguments.to.rawValue) does not have is left out: \(summary)", in: position(of: first))
+            "\(arguments.to.rawValue) can't represent these parts, which are left out: \(summary)",
+            in: position(of: first))
     }
 
     /// Returns the place of a part of XML, or nil for a stream, which can't be read again.

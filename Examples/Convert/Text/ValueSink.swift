@@ -103,7 +103,8 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         try beginValue()
         let isRoot = path.depth == (isInRootMember ? 1 : 0)
         if needsNames, !isRoot {
-            warnings.add("records that are arrays have no header; --no-header reads them again", at: path.streamPath)
+            warnings.add(
+                "arrays have no names for a header; to read the file back, use --no-header", at: path.streamPath)
         }
         path.begin(isDictionary: false)
         if isRoot, passesElements { isInRootArray = true } else { try writer.beginArray() }
@@ -132,7 +133,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         if hasColumns {
             if let columnCount, memberCount < columnCount {
                 path.end()
-                warnings.add("members that are missing become null", at: path.streamPath)
+                warnings.add("missing members become null", at: path.streamPath)
                 path.begin(isDictionary: true)
             }
             columnCount = columnCount ?? memberCount
@@ -150,7 +151,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
                 .unrepresentable, "expected one array of records, found another member", path: path.streamPath)
         }
         rootMember = key
-        warnings.add("the records do not keep their name, \(key)")
+        warnings.add("the name of the records is left out: \(key)")
     }
 
     private mutating func endRootMember() throws(StreamError) {
@@ -170,7 +171,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         let isRepeated = path.setKey(utf8)
         if isInRootMember, path.depth == 1 { return try beginRootMember() }
         if isRepeated {
-            warnings.add("the key comes twice in its dictionary, and so it is written", at: path.streamPath)
+            warnings.add("the dictionary contains this key twice, and both are written", at: path.streamPath)
         }
         if columns?.contains(Array(copying: utf8)) ?? true { memberCount += 1 }
         guard !isPropertyList else {
@@ -180,7 +181,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         do throws(StreamError) { try writer.writeKey(utf8) } catch {
             guard hasColumns, error.kind == .unknownMember else { throw error }
             throw StreamError(
-                error.kind, "the member is no column of the records before, which --columns could name",
+                error.kind, "earlier records don't have this column; name all columns with --columns",
                 path: error.path)
         }
     }
@@ -221,10 +222,10 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         guard hasKey else {
             path.beginValue()
             throw StreamError(
-                .unrepresentable, "expected a value that property lists have, found null", path: path.streamPath)
+                .unrepresentable, "property lists can't contain null", path: path.streamPath)
         }
         hasKey = false
-        warnings.add("members that are null are left out", at: path.streamPath)
+        warnings.add("null members are left out", at: path.streamPath)
     }
 
     private func warnOfDate(_ seconds: Double) {

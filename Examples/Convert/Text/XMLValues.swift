@@ -36,7 +36,7 @@ struct XMLValues: XMLSink, ~Copyable {
         let isOfValues = tag.name.namespace.equals(XMLRepresentation.namespace)
         isRepresentation = isOfValues
         if isOfValues { return }
-        if arguments.to == .xml { warnings.add("the elements become those that json-to-xml makes of their values") }
+        if arguments.to == .xml { warnings.add("elements are written as json-to-xml writes their values") }
         if !keepsRootName { omitted.add(.rootName, at: tag.place) }
         guard hasRecords else { return }
         messages.sink.rootDictionary = .table

@@ -127,7 +127,7 @@ import Testing
             let again = try RunningConvert(["out.db", "copy.db"], in: directory, hasTerminal: true)
             #expect(again.wait() == 0)
             let text = again.terminalText()
-            let warning = "conversions that were killed have left files, which can be removed: "
+            let warning = "interrupted conversions have left files, which you can remove: "
             #expect(text.contains(warning) == !left.isEmpty)
             #expect(left.allSatisfy { text.contains("\(warning)./\($0)") })
         }
@@ -151,11 +151,11 @@ import Testing
             }
             kill(running.process, SIGINT)
             #expect(running.wait() == -SIGINT)
-            #expect(running.terminalText().contains("out.db: warning: interrupted; SQLite undoes what was added"))
+            #expect(running.terminalText().contains("out.db: warning: interrupted; SQLite undoes the additions"))
             #expect(try files(in: directory) == ["out.db", "out.db-journal"])
             let reading = try RunningConvert(["out.db", "-"], in: directory, hasTerminal: true)
             #expect(reading.wait() == 1)
-            #expect(reading.terminalText().contains("left in the middle of a transaction; open it once"))
+            #expect(reading.terminalText().contains("contains an unfinished transaction"))
             let connection = try SQLiteConnection(path: database.path, options: SQLiteOptions(access: .readWrite))
             #expect(try connection.value("SELECT count(*) FROM rows") == 1)
             try connection.close()

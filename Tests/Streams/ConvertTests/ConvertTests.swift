@@ -110,7 +110,7 @@ import Testing
             var outcome = try run(["a.json", "out.db"], in: directory)
             #expect(outcome.status == 2)
             #expect(
-                outcome.errors == "convert: error: there is a file out.db, which is no database; use --replace\n")
+                outcome.errors == "convert: error: the file out.db exists and isn't a database; use --replace\n")
             outcome = try run(["a.json", "out.db", "--replace"], in: directory)
             #expect(outcome.status == 1)
             #expect(outcome.errors.hasPrefix("out.db: error: cannot replace: "))
@@ -266,14 +266,14 @@ import Testing
             #expect(outcome.status == 2)
             #expect(
                 outcome.errors
-                    == "convert: error: there is a database app.db; use --replace, or --append to add to it\n")
+                    == "convert: error: the database app.db exists; use --replace, or --append to add to it\n")
             #expect(try Data(contentsOf: directory.appending(path: "app.db")) == before)
             let added = try run(["-", "app.db", "--append"], input: #"[{"a":true},{}]"#, in: directory)
             #expect(added.status == 0)
             #expect(
                 added.errors == """
                     <stdin>: warning: $[0].a: in the column a, which is not declared BOOLEAN, true and false become 1 and 0
-                    <stdin>: warning: $: members that are missing get the default of the column a
+                    <stdin>: warning: $: missing members get the default of the column a
 
                     """)
             #expect(try run(["app.db", "-"], in: directory).output == #"[{"a":1},{"a":1},{"a":null}]"#)

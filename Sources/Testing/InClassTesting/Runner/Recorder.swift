@@ -99,8 +99,8 @@ package enum Recorder {
             hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
-                    place: .test, got: "\(issueCount) issues", expected: "at most \(issueCountMax)",
-                    message: "one test; the rest is not shown")
+                    place: .test,
+                    message: "\(issueCount) issues in one test; only the first \(issueCountMax) are shown")
                 writer.add(rest, of: index)
             }
             if let skipReason { writer.add("skip", text: skipReason) }

@@ -140,14 +140,14 @@ struct CommandLineOption: Sendable {
         .init("--skip PATTERN", "no tests whose Type.test matches; may be repeated", list(\.exclusions, "PATTERN")),
         .init("--exact", "patterns are whole names instead of regular expressions", flag(\.isExact)),
         .init(
-            "--test-type NAME", "the lists of this name; may be repeated [unit]",
+            "--test-type NAME", "only lists with this name; may be repeated [unit]",
             list(\.run.choice.testTypes, "NAME")),
         .init("--failed", "only what failed in the last run", flag(\.run.choice.isFailedOnly)),
         .init(
             "--changed", "only tests in sources that have changed since the last run",
             flag(\.run.choice.isChangedOnly)),
         .init(
-            "--shard I/N", "only the I-th of N parts, for N machines",
+            "--shard I/N", "run part I of N, for N machines",
             value(\.run.choice.shard, "I/N with I from 1 to N") { TestShard($0).map { .some($0) } }),
         .init(
             "--no-tests pass|fail", "result of an empty selection [pass with --shard, --failed, --changed]",
@@ -157,13 +157,13 @@ struct CommandLineOption: Sendable {
 
     private static let running: [CommandLineOption] = [
         .init(
-            "--timeout MS", "the limit of a test that sets none itself [10000]",
+            "--timeout MS", "the time limit of tests without one of their own [10000]",
             number(\.run.timeoutMilliseconds, of: "milliseconds")),
         .init(
-            "-j, --jobs N", "how many workers may run at once [the number of processors]",
+            "-j, --jobs N", "the largest number of parallel workers [the number of processors]",
             number(\.jobCount, of: "workers")),
         .init("--isolate", "run each test in a process of its own", flag(\.run.isolatesTests)),
-        .init("--fail-fast", "begin nothing after the first failure", flag(\.run.stopsAtFirstFailure)),
+        .init("--fail-fast", "stop after the first failure", flag(\.run.stopsAtFirstFailure)),
         .init(
             "--retries N", "run a failed test up to N times more; one that then passes is flaky",
             number(\.run.retryCount, of: "further attempts", allowsZero: true)),
@@ -179,25 +179,25 @@ struct CommandLineOption: Sendable {
     ]
 
     private static let mutationTesting: [CommandLineOption] = [
-        .init("--mutants", "change the sources, one place at a time, and warn where no test fails", flag(\.isMutating)),
-        .init("--budget SECONDS", "how long that may take [300]", number(\.budgetSeconds, of: "seconds")),
+        .init("--mutants", "change one place of the sources at a time, and warn if no test fails", flag(\.isMutating)),
+        .init("--budget SECONDS", "the time limit for mutation testing [300]", number(\.budgetSeconds, of: "seconds")),
     ]
 
     private static let changing: [CommandLineOption] = [
         .init(
-            "--accept", "write values that were got over the literals and golden files expected",
+            "--accept", "replace expected literals and golden files by the actual values",
             flag(\.run.isAccepting)),
-        .init("--fix-lists", "add tests that are in no list to theirs", flag(\.fixesLists)),
-        .init("--debug TEST", "start gdb or lldb on one test", text(\.debuggedTest, "TEST")),
+        .init("--fix-lists", "add unlisted tests to their lists", flag(\.fixesLists)),
+        .init("--debug TEST", "debug one test with gdb or lldb", text(\.debuggedTest, "TEST")),
     ]
 
     private static let output: [CommandLineOption] = [
         .init("-v, --verbose", "show every test with its outcome", verbosity(.tests)),
         .init("-vv", "show every test when it begins, too", verbosity(.progress)),
         .init(
-            "--slow MS", "warn of each test that takes longer; list the ten slowest",
+            "--slow MS", "warn of tests that take longer, and list the ten slowest",
             number(\.run.slowMilliseconds, of: "milliseconds")),
-        .init("--no-capture", "show what tests print, as they print it; uses one worker", flag(\.run.leavesOutput)),
+        .init("--no-capture", "show the output of tests immediately; uses one worker", flag(\.run.leavesOutput)),
         .init("--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]", choice(\.colour)),
         .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath, "PATH")),
         .init(
@@ -205,10 +205,10 @@ struct CommandLineOption: Sendable {
             text(\.jsonPath, "PATH")),
         .init("--github", "write GitHub annotations and a step summary [on in GitHub Actions]", flag(\.isOnGitHub)),
         .init(
-            "--coverage", "report lines that tests reach, of a build with --enable-code-coverage",
+            "--coverage", "report the lines that tests reach [needs --enable-code-coverage]",
             flag(\.run.leavesProfiles)),
         .init(
-            "--stable-output", "print no times, and relative paths, so that output can be compared",
+            "--stable-output", "print relative paths and no times, so that runs can be compared",
             flag(\.run.isStable)),
         .init("--version", "print the version", flag(\.wantsVersion)),
         .init("-h, --help", "print this", flag(\.wantsHelp)),
@@ -218,14 +218,14 @@ struct CommandLineOption: Sendable {
 
     static var help: String {
         var text = """
-            usage: testlogger [options] [module | image | object… | file.swift:line]…
+            usage: testlogger [options] [module | executable | object… | file.swift:line]…
 
             Runs the tests that types list in testSelectors, and prints each failure as a compiler would:
             path:line:column: error: got 4 instead of expected 5 …
 
-            A module is one that was built here with the plugin InClassTests. An image is an executable whose
-            main function is inclass_main; objects (*.o) are linked into one. A line selects the test around
-            it. Without any of these, all modules of the package are tested.
+            Name modules that were built here with the plugin InClassTests, executables whose main function is
+            inclass_main, objects (*.o), which are linked into one executable, or a line, which selects the test
+            around it. Without any of these, testlogger tests all modules of the package.
 
             """
         for (title, options) in sections {
@@ -237,7 +237,7 @@ struct CommandLineOption: Sendable {
         }
         return text + """
 
-            The file .testlogger in the package's folder may hold these options, one a line:
+            The file .testlogger in the package's folder can contain these options, one per line:
             \(namesOfPackage.joined(separator: " "))
 
             exit status: 0 passed, 1 a test failed, 2 wrong command line, 3 the tests could not be run,

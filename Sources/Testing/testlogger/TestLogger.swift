@@ -148,7 +148,7 @@ struct TestLogger {
             var runOptions = runOptions
             runOptions.isRepetition = repetition > 1
             for module in modules { runner.run(module, runOptions) }
-            if options.isUntilFailure, runner.status != .passed { break }
+            if options.isUntilFailure || options.run.stopsAtFirstFailure, runner.status != .passed { break }
             if options.run.isListing || runner.tally.planned == 0 { break }
         }
         let nanoseconds = Int((ContinuousClock.now - start) / .nanoseconds(1))

@@ -12,8 +12,10 @@ struct FatalMessage: Equatable {
     /// Finds the last such message in a test's output.
     init?(output: String) {
         let markers = ["Fatal error", "Precondition failed", "Assertion failed", "Could not cast value"]
-        guard let line = output.split(separator: "\n").last(where: { line in markers.contains { line.contains($0) } })
-        else { return nil }
+        let lines = output.split(separator: "\n").filter { line in markers.contains { line.contains($0) } }
+        // A message of several lines may contain a marker, too, but without a place.
+        let placed = lines.last { line in markers.contains { line.contains(": \($0)") } && line.contains(".swift:") }
+        guard let line = placed ?? lines.last else { return nil }
         text = String(line)
         guard let marker = markers.compactMap({ line.firstRange(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound })
         else { return }
@@ -70,6 +72,8 @@ extension FatalMessage: SelfTesting {
             SourcePlace(path: "/s/A.swift", line: 12, column: 1))
         expectNil(message?.place(among: ["/s/B.swift"]))
         expectEqual(FatalMessage(output: "Fatal error")?.text, "Fatal error")
+        expectEqual(
+            FatalMessage(output: "M/A.swift:1: Fatal error: a\nFatal error: b")?.text, "a", "a message of two lines")
         expectNil(FatalMessage(output: "all is well"))
     }
 

@@ -38,7 +38,6 @@ struct IssueLocator {
     ///
     /// - Parameter phase: the words that say when a worker ended outside tests, such as `before it listed its tests`.
     func issue(for death: WorkerDeath, phase: String? = nil) -> TestIssue {
-        let fatal = FatalMessage(output: String(decoding: death.output, as: UTF8.self))
         var issue = TestIssue(kind: .crash)
         let suffix = phase.map { " \($0)" } ?? ""
         var frames: [Int] = []
@@ -65,8 +64,11 @@ struct IssueLocator {
             issue.kind = .exit
             issue.message = "exited with status \(code) \(phase ?? "before the test ended")"
         }
+        // The runtime ends a process after its message by one of these signals. After others, the test printed the text.
+        let isTrap = ["SIGILL", "SIGTRAP", "SIGABRT"].contains(issue.signal)
+        let fatal = FatalMessage(output: String(decoding: death.output, as: UTF8.self))
         if let signal = issue.signal {
-            issue.message = "crashed with \(signal)\(suffix)" + (fatal.map { ": \($0.text)" } ?? "")
+            issue.message = "crashed with \(signal)\(suffix)" + (fatal.map { isTrap ? ": \($0.text)" : "" } ?? "")
         }
         if death.cause == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
             issue.kind = .crash
@@ -177,7 +179,7 @@ extension IssueLocator: SelfTesting {
             (death(.exited(7)), .exit, "exited with status 7 before the test ended"),
             (death(.killed(signal: SIGABRT)), .crash, "crashed with SIGABRT"),
             (death(killed, crash), .crash, "crashed with SIGSEGV"),
-            (death(killed, crash, output: fatal), .crash, "crashed with SIGSEGV: no"),
+            (death(killed, .crash(signal: 4, frames: []), output: fatal), .crash, "crashed with SIGILL: no"),
             (death(.killed(signal: SIGILL), output: fatal), .crash, "crashed with SIGILL: no"),
             (death(killed, crash, .timeout(milliseconds: 20)), .timeout, "timed out after 20 ms"),
             (death(killed, nil, .flood(byteCount: 3 << 20)), .crash, "printed more than 3 MB"),
@@ -196,8 +198,11 @@ extension IssueLocator: SelfTesting {
             expectEqual(issue.place.path, hasPlace ? "/m/b.swift" : "", message)
             expectEqual(issue.place.line, hasPlace ? 7 : 0, message)
         }
-        let crashed = locator().issue(for: death(killed, crash, output: fatal), phase: "after its last test")
-        expectEqual(crashed.message, "crashed with SIGSEGV after its last test: no")
+        let printed = locator().issue(for: death(killed, crash, output: fatal))
+        expectEqual(printed.message, "crashed with SIGSEGV", "after a text like that of the runtime")
+        let trap = death(.killed(signal: SIGILL), output: fatal)
+        let crashed = locator().issue(for: trap, phase: "after its last test")
+        expectEqual(crashed.message, "crashed with SIGILL after its last test: no")
         let exited = locator().issue(for: death(.exited(7)), phase: "before it listed its tests")
         expectEqual(exited.message, "exited with status 7 before it listed its tests")
         let slow = locator().issue(for: death(killed, crash, .timeout(milliseconds: 2000)))

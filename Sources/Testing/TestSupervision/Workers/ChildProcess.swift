@@ -23,6 +23,7 @@ func signalName(_ signal: Int32) -> String {
         SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGKILL: "SIGKILL", SIGSEGV: "SIGSEGV", SIGSYS: "SIGSYS",
         SIGPIPE: "SIGPIPE",
         SIGALRM: "SIGALRM", SIGTERM: "SIGTERM", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
+        SIGPROF: "SIGPROF", SIGVTALRM: "SIGVTALRM", SIGUSR1: "SIGUSR1", SIGUSR2: "SIGUSR2",
     ]
     return names[signal] ?? "signal \(signal)"
 }

@@ -272,6 +272,7 @@ extension SubjectRunner: SelfTesting {
                 ["failed", failure, "failed in repetition 3", "3 tests, 2 passed, 1 failed"]
             ),
             ("", ["--repeat", "3"], ["passed", "3 tests, 3 passed"]),
+            ("fail 1", ["--fail-fast", "--repeat", "3"], ["failed", failure, "1 test, 0 passed, 1 failed"]),
             (again, ["--repeat", "2"], ["failed", failure, "failed in repetition 2", "2 tests, 1 passed, 1 failed"]),
             (again, ["--retries", "1"], ["passed", "\(place) warning: \(flaky)"] + sum),
             (again, ["--retries", "1", "--fail-on-flaky"], ["failed", "\(place) error: \(flaky)"] + sum),

@@ -415,7 +415,7 @@ extension TestloggerTests.CompiledModuleTests {
                 return
             }
             #expect(result.status == 1, "\(result)")
-            #expect(errors.count == 1 && errors[0].contains("got \(text)"), "\(result)")
+            #expect(errors.count == 1 && errors[0].contains("error: \(text)"), "\(result)")
             #expect(try errors.first?.hasPrefix("Source.swift:\(module.line(kind)):") ?? false, "\(result)")
             #expect(result.lines.contains { $0.hasPrefix("passed ") && $0.contains(".testAfter") }, "\(result)")
             // Leaks are found after all tests have run. Other errors are reported for their tests.

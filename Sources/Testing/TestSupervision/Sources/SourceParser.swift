@@ -138,6 +138,10 @@ struct SourceParser {
     ]
 
     private mutating func parseWord() {
+        if lexer.isMemberOrLabel {
+            if !otherConditions.isEmpty, lexer.isTestName { noteConditionalName() }
+            return lexer.next()
+        }
         // PERF: The length alone rules out most words.
         switch lexer.end - lexer.start {
         case 3 where lexer.at("var") || lexer.at("let"): return parseVariable()
@@ -323,6 +327,21 @@ extension SourceParser: SelfTesting {
             "testIgnoresFunctionsThatAreNoTests": testIgnoresFunctionsThatAreNoTests,
             "testFollowsConditionalCompilation": testFollowsConditionalCompilation,
             "testFindsLinesOfTests": testFindsLinesOfTests,
+            "testTakesNoNamesForKeywords": {
+                let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }"
+                let scan = scan(
+                    """
+                    \u{FEFF}extension S { \(list)
+                        func f(struct ext: String, class: Int) {}
+                        let kind = Kind.enum
+                        func testA() {}
+                        let other = Kind.static
+                        func testB() {}
+                    }
+                    """)
+                expectEqual(Array(scan.types.keys), ["S"])
+                expectEqual(scan["S"]?.declared.map(\.name), ["testA", "testB"])
+            },
         ]
             + .each(
                 "testKeepsScopesBehindInactiveCode", ["}", "} }", "struct T {", "func f() { if true {", "} func g() {"]

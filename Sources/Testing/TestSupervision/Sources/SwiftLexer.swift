@@ -28,6 +28,18 @@ struct SwiftLexer {
         base = source.base
         count = source.count
         self.keepsComments = keepsComments
+        let hasByteOrderMark = count >= 3 && base[0] == 0xEF && base[1] == 0xBB && base[2] == 0xBF
+        if hasByteOrderMark { end = 3 }
+    }
+
+    /// A Boolean value that indicates whether the current word is the name of a member or a label, even if it is spelled
+    /// like a keyword.
+    var isMemberOrLabel: Bool {
+        var index = start
+        while index > 0, base[index &- 1] <= 0x20 { index &-= 1 }
+        if index == 0 { return false }
+        let byte = base[index &- 1]
+        return byte == UInt8(ascii: ".") || byte == UInt8(ascii: "(") || byte == UInt8(ascii: ",")
     }
 
     /// Reads the next token. After the last token, its kind is `end`.

@@ -69,6 +69,19 @@ extension ListWarningTests: SelfTesting {
         expectEqual(warning.place, SourcePlace(path: "/s.swift", line: 3, column: 7))
         expectEqual(warning.fixIt?.text, "\"testB\": fixture(testB), ")
         expectEqual(warning.fixIt?.start.column, 58)
+        let conditional = """
+            extension S {
+            #if os(Windows)
+            static var testSelectors: TestSelectors { ["testW": testW] }
+            #else
+            static var testSelectors: TestSelectors { ["testA": testA] }
+            #endif
+            static func testA() {}
+            static func testB() {}
+            }
+            """
+        let active = try requireNotNil(warnings(conditional, planned: ["testA"]).first)
+        expectEqual(active.fixIt?.start.line, 5, "the list of the compiled branch")
     }
 
     private static func testChecksTypesThatInheritAList() {

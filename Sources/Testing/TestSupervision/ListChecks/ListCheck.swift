@@ -193,7 +193,8 @@ struct ListCheck {
             else { continue }
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
             let text = "test '\(test.name)' of \(name) is in no list and doesn't run\(rest)"
-            let insertion = type.lists.lazy.compactMap(\.insertion).first
+            let insertion = type.lists.lazy.filter { evident.isSuperset(of: $0.conditions) }.compactMap(\.insertion)
+                .first
             let fixIt = insertion.map { SourceFixIt(at: $0, inserting: "\(type.entry(for: test)), ") }
             warnings.append(SourceWarning(place: test.place, text: text, fixIt: fixIt))
         }

@@ -67,7 +67,7 @@ struct TestedModule {
     let target: SwiftSourceModuleTarget
     let packages: LocalPackages
     let layout: BuildLayout
-    /// The folder for the description, the image and the empty source.
+    /// The folder for the description, the test executable and the empty source.
     let folder: URL
     /// The toolchain's compiler, or nil if the toolchain has no clang.
     let clang: URL?
@@ -87,7 +87,7 @@ struct TestedModule {
 
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
 
-    /// All targets whose objects are linked into the image, with the module itself first. Macros run in the compiler.
+    /// All targets whose objects are linked into the test executable, with the module itself first. Macros run in the compiler.
     private var closure: [any Target] { target.closure { $0.dependencyTargets.filter { !$0.isMacro } } }
 
     /// A Boolean value that indicates whether the module can have tests: it depends on InClassTesting, directly or
@@ -159,7 +159,7 @@ struct TestedModule {
         add("module", [target.moduleName])
         add("target", [target.name])
         add("root", [packages.all[0].directoryURL.path])
-        add("image", [folder.appending(path: "\(target.moduleName).img").path])
+        add("test-executable", [folder.appending(path: "\(target.moduleName).img").path])
         add("search", [products])
         add("bundles", [products])
         add("clang", [clang?.path])
@@ -189,7 +189,7 @@ struct TestedModule {
             if !layout.isSwiftBuild {
                 add("file-map", [layout.objectFolder(of: module).appending(path: "output-file-map.json").path])
             } else if module.kind == .executable {
-                add("executable", [layout.products.appending(path: "ExecutableModules/\(module.name)-").path])
+                add("executable-module", [layout.products.appending(path: "ExecutableModules/\(module.name)-").path])
             } else {
                 add("object", layout.objects(of: module).map(\.path))
             }
@@ -208,7 +208,7 @@ struct TestedModule {
         }
     }
 
-    /// The static libraries of binary targets that the image is linked with.
+    /// The static libraries of binary targets that the test executable is linked with.
     var binaryLibraries: [URL] {
         closure.compactMap { $0 as? BinaryArtifactTarget }.flatMap { $0.librariesForThisMachine ?? [] }
     }

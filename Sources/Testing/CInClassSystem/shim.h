@@ -154,16 +154,16 @@ static inline int inclass_has_ended(pid_t process) {
     return code == 0 ? found.si_signo != 0 : errno == ECHILD;
 }
 
-// The calls by which a process is set, from here without a name that the linker sees: which of them the code of an image
-// names tells what its tests may change.
+// Functions that change settings of the process. This file finds them with dlsym: ProcessState searches the test executable
+// for their names, so it must not name them itself.
 #ifdef __GLIBC__
 #define INCLASS_CALL(name) ((__typeof__(&name))dlsym((void *)0, #name))
 #else
 #define INCLASS_CALL(name) (&name)
 #endif
 
-/// Whether the code of this image, which starts at an address, calls a function of another image; -1 where that isn't
-/// known: on macOS and with musl.
+/// Whether the code of this test executable, which starts at an address, calls a function of another loaded file;
+/// -1 where that isn't known: on macOS and with musl.
 static inline int inclass_imports(uintptr_t start, const char *name) {
 #ifdef __GLIBC__
     const ElfW(Sym) *symbols = 0;
@@ -189,8 +189,8 @@ static inline int inclass_imports(uintptr_t start, const char *name) {
 /// The greatest number of addresses in a report.
 enum { inclass_frame_count_max = 64 };
 
-/// Sends the line of a crash with this signal, or of an exit if the signal is 0, with the offsets of addresses in the image
-/// that starts at an address. Calls only what a signal handler may call.
+/// Sends the line of a crash with this signal, or of an exit if the signal is 0, with the offsets of addresses in the
+/// test executable that starts at an address. Calls only what a signal handler may call.
 static inline void inclass_send_report(
     int descriptor, int number, void *const *frames, int count, uintptr_t start) {
     char line[8 + 21 * (1 + inclass_frame_count_max)];
@@ -198,7 +198,7 @@ static inline void inclass_send_report(
     memcpy(line, number ? "crash" : "exit", length);
     for (int index = number ? -1 : 0; index < count; index++) {
         uintptr_t value = index < 0 ? (uintptr_t)number : (uintptr_t)frames[index];
-        // Only addresses in this image have places in sources. Those of libraries don't help.
+        // Only addresses in this test executable have places in sources. Those of libraries don't help.
         if (index >= 0 && value <= start) continue;
         if (index >= 0) value -= start;
         char digits[20];

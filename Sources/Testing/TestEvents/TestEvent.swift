@@ -88,7 +88,7 @@ package enum TestEvent: Equatable, Sendable {
     case changed
     /// The worker runs no further tests and ends. A worker that ends without this event has been ended by its tests.
     case finished
-    /// A crash with its return addresses, relative to the start of the image, innermost first.
+    /// A crash with its return addresses, relative to the start of the test executable, innermost first.
     indirect case crash(signal: Int, frames: [Int])
     indirect case exit(frames: [Int])
     /// A type without tests to run. Its list is empty, or the reason is given.

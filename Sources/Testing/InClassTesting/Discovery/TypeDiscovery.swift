@@ -1,5 +1,6 @@
-// Finds the types of this image that conform to SelfTesting. It reads the conformance records that the compiler writes into
-// every image. The layouts belong to the stable ABI (swift/ABI/Metadata.h and MetadataValues.h of the Swift sources).
+// Finds the types of this test executable that conform to SelfTesting. It reads the conformance records that the
+// compiler writes into every binary. The layouts belong to the stable ABI (swift/ABI/Metadata.h and
+// MetadataValues.h of the Swift sources).
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -21,12 +22,12 @@ struct UntestableType {
     let reason: String
 }
 
-/// The conformances to SelfTesting in this image.
+/// The conformances to SelfTesting in this test executable.
 enum TypeDiscovery {
     /// Finds the tested types of all modules, sorted by name.
     ///
     /// Call it on the main thread, because a conformance isolated to the main actor can't be used on other threads.
-    /// - Complexity: O(number of conformance records in the image).
+    /// - Complexity: O(number of conformance records in the test executable).
     static func testedTypes() -> (tested: [ConformingType], untestable: [UntestableType]) {
         // SAFETY: the third and following words of an existential type's metadata are its protocols.
         let ownDescriptor = unsafeBitCast((any SelfTesting).self as Any.Type, to: UnsafePointer<UInt>.self)[2]

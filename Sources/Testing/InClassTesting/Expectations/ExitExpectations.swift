@@ -80,7 +80,7 @@ private func childEnd(of body: () -> Void) -> ExitCondition? {
     // The child has only the caller's thread. It runs the test's code, then ends.
     let process = Recorder.fork(into: issues)
     if process == 0 {
-        LastWords.leaveToParent()
+        CrashHandler.leaveToParent()
         // The parent applies its known issues to the child's issues.
         Recorder.$scope.withValue(nil) {
             body()

@@ -1,5 +1,5 @@
 // The files that a target declares as resources, for its tests to read. A supervisor passes their folders to the worker. In the
-// process of another test runner, they are in the same folder as the image with the tests.
+// process of another test runner, they are in the same folder as the test executable with the tests.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -68,10 +68,10 @@ enum ResourceFolders {
 
     /// Finds the folder that SwiftPM has created for a module's resources, `Package_Target.resources` or `.bundle`.
     ///
-    /// - Parameter image: The file that contains the tests, in the folder of products or in a bundle there.
+    /// - Parameter executable: The file that contains the tests, in the folder of products or in a bundle there.
     /// - Returns: The folders, or nil if there is not exactly one candidate.
-    static func beside(_ image: String, of module: String) -> [String]? {
-        guard let path = realpath(image, nil) else { return nil }
+    static func beside(_ executable: String, of module: String) -> [String]? {
+        guard let path = realpath(executable, nil) else { return nil }
         defer { free(path) }
         var folders: [String] = []
         // A bundle's executable is in `Contents/MacOS` of a folder named `….xctest`. The bundle's own resources are next to
@@ -131,7 +131,7 @@ extension TestResource: SelfTesting {
 extension ResourceFolders: SelfTesting {
     static var testSelectors: TestSelectors {
         .each(
-            "testFindsResourcesBesideAnImage",
+            "testFindsResourcesBesideTheExecutable",
             [
                 ("ShopPackageTests.xctest", ["Shop_Goods.resources", "Shop_Food.resources"], ["Shop_Goods.resources"]),
                 ("Shop.xctest/Contents/MacOS/Shop", ["Shop_Goods.bundle"], ["Shop_Goods.bundle"]),
@@ -147,16 +147,16 @@ extension ResourceFolders: SelfTesting {
                 ("shop", ["a_Goods.resources", "b_Goods.resources"], []),
                 ("shop", ["ShopGoods.resources", "Shop_Goods.build", "Goods.bundle"], []),
             ], named: { "\($0.0): \($0.1[0])" }
-        ) { image, made, found in
+        ) { executable, made, found in
             let folder = try temporaryDirectory()
-            for path in made + [image] {
+            for path in made + [executable] {
                 var inner = folder
                 for part in path.split(separator: "/") {
                     inner += "/\(part)"
                     mkdir(inner, 0o700)
                 }
             }
-            expectEqual(beside("\(folder)/\(image)", of: "Goods") ?? [], found.map { "\(folder)/\($0)" })
+            expectEqual(beside("\(folder)/\(executable)", of: "Goods") ?? [], found.map { "\(folder)/\($0)" })
         }
     }
 }

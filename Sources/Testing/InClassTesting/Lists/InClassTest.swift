@@ -36,7 +36,7 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     /// - Complexity: O(number of conformance records in the process).
     @MainActor
     public static func all(inModule module: String) async -> [InClassTest] {
-        let folders = ResourceFolders.beside(SystemSymbol.image.path, of: module)
+        let folders = ResourceFolders.beside(SystemSymbol.executable.path, of: module)
         return TypeDiscovery.testedTypes().tested.filter { $0.module == module }.flatMap { tested in
             tested.type.testSelectors.entries.map { entry in
                 InClassTest(

@@ -1,4 +1,4 @@
-// Defines the lists of a type's tests. ImageMain reads them.
+// Defines the lists of a type's tests. WorkerMain reads them.
 
 #if DEBUG || IN_CLASS_TESTS
 

@@ -34,7 +34,7 @@ struct ProcessState {
 
     /// Returns true if the state has changed.
     ///
-    /// Reading all settings takes longer than a short test. They are read after a failure, and in images that call a
+    /// Reading all settings takes longer than a short test. They are read after a failure, and in test executables that call a
     /// function that changes them.
     mutating func isChanged(afterFailure: Bool) -> Bool {
         if inclass_is_changed(&state) != 0 || areVariablesChanged() { return true }
@@ -75,11 +75,11 @@ struct ProcessState {
     private static let isSanitized =
         SystemSymbol.address(of: "__asan_init") != nil || SystemSymbol.address(of: "__tsan_init") != nil
 
-    /// A Boolean value that indicates whether code of this image may call a function that changes settings.
+    /// A Boolean value that indicates whether code of this test executable may call a function that changes settings.
     private static let mayChangeSettings = isSanitized || calls.contains { imports($0) }
 
-    private static let imageStart = SystemSymbol.image.start
-    private static func imports(_ name: String) -> Bool { inclass_imports(imageStart, name) != 0 }
+    private static let executableStart = SystemSymbol.executable.start
+    private static func imports(_ name: String) -> Bool { inclass_imports(executableStart, name) != 0 }
 }
 
 // MARK: - In-class tests
@@ -89,7 +89,7 @@ extension ProcessState: SelfTesting {
     static var testSelectors: TestSelectors {
         .each("testDetectsChanges", changes, named: \.name) { change in try testDetectsChanges(change) } + [
             "testIgnoresRestoredSettings": testIgnoresRestoredSettings,
-            "testFindsImportedCallsOfThisImage": testFindsImportedCallsOfThisImage,
+            "testFindsImportedCallsOfThisExecutable": testFindsImportedCallsOfThisExecutable,
         ]
     }
 
@@ -184,9 +184,9 @@ extension ProcessState: SelfTesting {
         }
     }
 
-    /// InClassTesting itself calls none of these functions. Otherwise every image would read all settings after every
+    /// InClassTesting itself calls none of these functions. Otherwise every test executable would read all settings after every
     /// test.
-    private static func testFindsImportedCallsOfThisImage() {
+    private static func testFindsImportedCallsOfThisExecutable() {
         #if canImport(Glibc)
         if !isSanitized { expectEqual((calls + ["umask"]).filter(imports), ["umask"]) }
         #endif

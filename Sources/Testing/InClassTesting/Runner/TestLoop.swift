@@ -7,7 +7,7 @@ internal import InClassTestingSystem
 /// The loop of a worker. It reads commands and runs the requested tests.
 final class TestLoop: @unchecked Sendable {
     // SAFETY: one task at a time uses the loop.
-    private let tests: [ImageMain.Test]
+    private let tests: [WorkerMain.Test]
     /// The index of the first test in `tests`.
     private let first: Int
     /// The descriptor of the commands.
@@ -22,7 +22,7 @@ final class TestLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var next = 0
     @exclusivity(unchecked) private var end = 0
 
-    init(_ tests: [ImageMain.Test], first: Int, commands: Int32) {
+    init(_ tests: [WorkerMain.Test], first: Int, commands: Int32) {
         self.tests = tests
         self.first = first
         self.commands = commands
@@ -84,17 +84,17 @@ final class TestLoop: @unchecked Sendable {
     /// Runs a test.
     ///
     /// - Returns: true if the test has failed.
-    private func run(_ test: ImageMain.Test, _ index: Int) async -> Bool {
+    private func run(_ test: WorkerMain.Test, _ index: Int) async -> Bool {
         Recorder.begin(index, outputStart: outputEnd)
         TestDirectory.testBegins(type: test.typeName, test: test.testName)
-        LastWords.testBegins()
+        CrashHandler.testBegins()
         let start = Self.now
         await Recorder.$ownIndex.withValue(index) {
             do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
             Recorder.endIfForked()
         }
         let nanoseconds = Self.now - start
-        LastWords.testEnds()
+        CrashHandler.testEnds()
         fflush(nil)
         outputEnd = state.outputSize ?? 0
         let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)

@@ -14,7 +14,7 @@ import Darwin
 enum InterruptedThread {
     typealias Frames = UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
-    /// Writes a frame outside of any image, the interrupted instruction and the return addresses of its callers.
+    /// Writes a frame outside of any loaded file, the interrupted instruction and the return addresses of its callers.
     ///
     /// - Parameter context: The last argument of the signal handler, which runs on the interrupted thread.
     /// - Returns: The number of frames, or nil if `backtrace` can find them.

@@ -12,7 +12,7 @@ import Darwin
 import MachO
 #endif
 
-/// The address ranges of the sections of all images: the records of conformances and the records of types.
+/// The address ranges of the sections of all loaded files: the records of conformances and the records of types.
 struct MetadataSections {
     var conformances: [Range<UInt>] = []
     var types: [Range<UInt>] = []
@@ -49,7 +49,7 @@ struct MetadataSections {
         (0..<_dyld_image_count()).compactMap { image in
             guard let header = _dyld_get_image_header(image) else { return nil }
             var size: UInt = 0
-            // SAFETY: every supported system has only 64-bit images.
+            // SAFETY: every supported system runs only 64-bit programs.
             let start = header.withMemoryRebound(to: mach_header_64.self, capacity: 1) {
                 getsectiondata($0, "__TEXT", name, &size)
             }

@@ -8,22 +8,22 @@
 internal import InClassTestingSystem
 
 enum SystemSymbol {
-    /// The handle for all images.
+    /// The handle for all loaded files.
     #if canImport(Darwin)
     private static let allImages = -2
     #else
     private static let allImages = 0
     #endif
 
-    /// Finds a function or variable of any image by its C name. Returns nil if it doesn't exist.
+    /// Finds a function or variable of any loaded file by its C name. Returns nil if it doesn't exist.
     ///
     /// - Complexity: A call of dlsym takes some microseconds.
     static func address(of name: String) -> UnsafeMutableRawPointer? {
         dlsym(UnsafeMutableRawPointer(bitPattern: allImages), name)
     }
 
-    /// The path of this image and its start in memory. They are "" and 0 if they are unknown.
-    static var image: (path: String, start: UInt) {
+    /// The path of this test executable and its start in memory. They are "" and 0 if they are unknown.
+    static var executable: (path: String, start: UInt) {
         // SAFETY: this is dladdr's signature. Its result is four words: the path, the start, and a symbol's name and
         // address.
         typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
@@ -41,7 +41,8 @@ enum SystemSymbol {
 extension SystemSymbol: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsSymbolsOfTheSystem": testFindsSymbolsOfTheSystem, "testFindsItsOwnImage": testFindsItsOwnImage,
+            "testFindsSymbolsOfTheSystem": testFindsSymbolsOfTheSystem,
+            "testFindsItsOwnExecutable": testFindsItsOwnExecutable,
         ]
     }
 
@@ -52,9 +53,9 @@ extension SystemSymbol: SelfTesting {
         expectNil(address(of: "in_class_testing_nothing"))
     }
 
-    private static func testFindsItsOwnImage() {
-        expectEqual(access(image.path, X_OK), 0, image.path)
-        expectNotEqual(image.start, 0)
+    private static func testFindsItsOwnExecutable() {
+        expectEqual(access(executable.path, X_OK), 0, executable.path)
+        expectNotEqual(executable.start, 0)
     }
 }
 #endif

@@ -9,7 +9,7 @@ struct IssueLocator {
     let sources: TestedSources
 
     /// The place for messages that concern no place: the first source file.
-    var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.image, line: 1, column: 1) }
+    var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.executable, line: 1, column: 1) }
 
     /// Returns the place of a type's first list.
     func placeOfList(_ typeName: String) -> SourcePlace { sources.scan[typeName]?.lists.first?.place ?? fallbackPlace }
@@ -41,9 +41,9 @@ struct IssueLocator {
         var issue = TestIssue(kind: .crash)
         let suffix = phase.map { " \($0)" } ?? ""
         var frames: [Int] = []
-        if case .crash(_, let found)? = death.lastWords { frames = found }
-        if case .exit(let found)? = death.lastWords { frames = found }
-        switch (death.cause, death.lastWords, death.end) {
+        if case .crash(_, let found)? = death.crashReport { frames = found }
+        if case .exit(let found)? = death.crashReport { frames = found }
+        switch (death.cause, death.crashReport, death.end) {
         case (.timeout(let milliseconds), _, _):
             issue.kind = .timeout
             issue.message = "timed out after \(Self.time(milliseconds))\(suffix)"
@@ -80,7 +80,7 @@ struct IssueLocator {
             }
             return issue.placed(at: report.places.filter(isOwn))
         }
-        let places = Symbolizer(image: module.image, clang: module.clang).places(of: frames).filter(isOwn)
+        let places = Symbolizer(executable: module.executable, clang: module.clang).places(of: frames).filter(isOwn)
         // The optimiser merges traps, which then have no line. The runtime's message may still name the file.
         if let place = places.first ?? fatal?.place(among: module.sources) { issue = issue.placed(at: place) }
         // Recursion without its own lines, such as in 'deinit', is visible in the addresses.
@@ -158,16 +158,16 @@ extension IssueLocator: SelfTesting {
     {
         var module = ModuleDescription()
         module.sources = sources
-        module.image = symbolizer?.image ?? "/no/image"
+        module.executable = symbolizer?.executable ?? "/no/executable"
         module.clang = symbolizer?.clang ?? ""
         let scan = SourceScan(text: "struct T {\n func testA() {}\n}", path: "/m/a.swift", module: "M")
         return Self(module: module, sources: TestedSources(of: module, holding: scan))
     }
 
     private static func death(
-        _ end: ProcessEnd, _ lastWords: TestEvent? = nil, _ cause: WorkerDeath.Cause? = nil, output: String = ""
+        _ end: ProcessEnd, _ crashReport: TestEvent? = nil, _ cause: WorkerDeath.Cause? = nil, output: String = ""
     ) -> WorkerDeath {
-        WorkerDeath(end: end, lastWords: lastWords, cause: cause, output: Array(output.utf8))
+        WorkerDeath(end: end, crashReport: crashReport, cause: cause, output: Array(output.utf8))
     }
 
     private static func testReportsHowAWorkerDied() {
@@ -299,7 +299,7 @@ extension IssueLocator: SelfTesting {
             let located = locator().located(issue, test: test)
             expectEqual(located.place, place)
         }
-        expectEqual(locator(sources: []).fallbackPlace, place(1, 1, "/no/image"))
+        expectEqual(locator(sources: []).fallbackPlace, place(1, 1, "/no/executable"))
         expectEqual(issue.placed(at: []).place.line, 0, "no place")
     }
 }

@@ -1,5 +1,5 @@
 // Finds the globals of a program's main.swift. The statements of main.swift initialize them and don't run in a test
-// image. There, a global is zero, and a test that uses it may crash.
+// test executable. There, a global is zero, and a test that uses it may crash.
 
 import TestEvents
 

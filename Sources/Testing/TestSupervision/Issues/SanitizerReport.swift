@@ -61,7 +61,7 @@ struct SanitizerReport: Equatable {
         self.places = places
     }
 
-    /// Reads the place of a frame: `#1 0x12 in f() /a/b.swift:3:4 (image+0x1) (BuildId: x)`.
+    /// Reads the place of a frame: `#1 0x12 in f() /a/b.swift:3:4 (M.img+0x1) (BuildId: x)`.
     private static func place(_ line: Substring) -> SourcePlace? {
         guard line.drop(while: { $0 == " " }).first == "#", let path = line.part(behind: " /") else { return nil }
         return place(ofText: "/" + (path.part(before: " (") ?? path))
@@ -82,12 +82,12 @@ struct SanitizerReport: Equatable {
 
     // MARK: Options
 
-    /// Returns the variables for the environment of a worker whose image contains a sanitizer.
+    /// Returns the variables for the environment of a worker whose test executable contains a sanitizer.
     ///
     /// A race or undefined behaviour ends the process like a crash, so the test that caused it is known. The worker
     /// searches for leaks after the tests. The forked children of tests don't.
     static func environment(_ module: ModuleDescription, inherited: (String) -> String?) -> [String: String] {
-        guard let words = sanitizers(of: module.image), !words.isEmpty else { return [:] }
+        guard let words = sanitizers(of: module.executable), !words.isEmpty else { return [:] }
         let path = FileAccess.program(named: "llvm-symbolizer", beside: module.clang)
         let forced = [
             "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
@@ -104,13 +104,14 @@ struct SanitizerReport: Equatable {
         return environment
     }
 
-    /// Returns the sanitizers in an image: `address`, `thread`, `undefined`. Returns nil if the image can't be read.
-    private static func sanitizers(of image: String) -> [String]? {
-        if let response = try? FileAccess.contents(of: "\(image).link") {
+    /// Returns the sanitizers in a test executable: `address`, `thread`, `undefined`. Returns nil if the test
+    /// executable can't be read.
+    private static func sanitizers(of executable: String) -> [String]? {
+        if let response = try? FileAccess.contents(of: "\(executable).link") {
             let words = String(decoding: response, as: UTF8.self).split(separator: "\n")
             return words.compactMap { $0.part(behind: "-fsanitize=")?.part(before: "\"") }.map(String.init)
         }
-        guard let bytes = try? FileAccess.contents(of: image) else { return nil }
+        guard let bytes = try? FileAccess.contents(of: executable) else { return nil }
         let names: [(StaticString, String)] = [
             ("__asan_init", "address"), ("__tsan_init", "thread"), ("__ubsan_handle_", "undefined"),
         ]
@@ -153,9 +154,9 @@ extension SanitizerReport: SelfTesting {
                 of a test
                 ==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1 at pc 0x2 bp 0x3 sp 0x4
                 READ of size 8 at 0x1 thread T0
-                    #0 0x2 in $s1M (/s/image+0x4)
+                    #0 0x2 in $s1M (/s/executable+0x4)
                     #1 0x3 in f() (.cold) /s/a b.swift:3:4
-                    #2 0x3 in g() /s/c.swift:5 (image+0x2) (BuildId: 0)
+                    #2 0x3 in g() /s/c.swift:5 (executable+0x2) (BuildId: 0)
                 SUMMARY: AddressSanitizer: heap-use-after-free /s/a b.swift:3:4 in f()
                     #0 0x2 in h() /s/after.swift:1:1
                 """, "AddressSanitizer: heap-use-after-free", ["/s/a b.swift:3:4", "/s/c.swift:5:1"]
@@ -164,8 +165,8 @@ extension SanitizerReport: SelfTesting {
                 """
                 WARNING: ThreadSanitizer: data race (pid=12)
                   Write of size 8 at 0x7 by thread T2:
-                    #0 M.f() -> () /s/a.swift:34:58 (image+0xf) (BuildId: a)
-                    #1 main <null> (image+0xf)
+                    #0 M.f() -> () /s/a.swift:34:58 (executable+0xf) (BuildId: a)
+                    #1 main <null> (executable+0xf)
                 """, "ThreadSanitizer: data race", ["/s/a.swift:34:58"]
             ),
             (
@@ -208,10 +209,10 @@ extension SanitizerReport: SelfTesting {
 
     private static func testSetsOptionsForSanitizersOnly() throws {
         var module = ModuleDescription()
-        module.image = "\(try temporaryDirectory())/image"
-        try FileAccess.write(Array("\"/a.o\"\n\"-lm\"\n".utf8), to: "\(module.image).link")
+        module.executable = "\(try temporaryDirectory())/executable"
+        try FileAccess.write(Array("\"/a.o\"\n\"-lm\"\n".utf8), to: "\(module.executable).link")
         expectEqual(environment(module) { _ in nil }, [:])
-        try FileAccess.write(Array("\"/a.o\"\n\"-fsanitize=address\"\n".utf8), to: "\(module.image).link")
+        try FileAccess.write(Array("\"/a.o\"\n\"-fsanitize=address\"\n".utf8), to: "\(module.executable).link")
         let options = environment(module) { $0 == "ASAN_OPTIONS" ? "detect_leaks=0" : nil }
         expectEqual(options.keys.sorted(), ["ASAN_OPTIONS"])
         expectTrue(options["ASAN_OPTIONS"]?.hasSuffix("detect_leaks=0:leak_check_at_exit=0") ?? false, "\(options)")

@@ -1,4 +1,4 @@
-// Compares the lists in the sources with the tests that the image announces. The compiler accepts a list that doesn't
+// Compares the lists in the sources with the tests that the test executable announces. The compiler accepts a list that doesn't
 // run because its type doesn't conform to the protocol, inherits the conformance or has lost it to the optimiser. It
 // also accepts a test that is in no list, and an entry with a wrong name.
 

@@ -296,7 +296,7 @@ extension CompilerOutputs: SelfTesting {
         description.sources = ["\(root)/a.swift"]
         try write("\(root)/a.swift", at: 1000)
         expectFalse(description.isBuiltWithoutTests, "a library")
-        description.executables = ["\(products)/ExecutableModules/app-"]
+        description.executableModules = ["\(products)/ExecutableModules/app-"]
         try write("\(compiled)/app.build/Objects-normal/arm64/a.d", at: 2000)
         expectTrue(description.isBuiltWithoutTests, "never")
         try write("\(products)/ExecutableModules/app-1A-testable.o", at: 2000)

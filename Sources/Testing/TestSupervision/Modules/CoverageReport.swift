@@ -1,5 +1,5 @@
 // Determines which lines the in-class tests reach. The toolchain's own tools merge and export the profiles that
-// instrumented images leave. The lines of the tests themselves are left out.
+// instrumented test executables leave. The lines of the tests themselves are left out.
 
 internal import InClassSystem
 
@@ -25,20 +25,20 @@ package struct CoverageReport {
 
     /// Returns the variables for the environment of workers, so that each worker leaves a profile.
     package static func environment(_ module: ModuleDescription) -> [String: String] {
-        ["LLVM_PROFILE_FILE": "\(module.image).%p.profraw"]
+        ["LLVM_PROFILE_FILE": "\(module.executable).%p.profraw"]
     }
 
     /// Removes the profiles of earlier runs.
     package func begin() { for path in profiles { unlink(path) } }
 
     private var profiles: [String] {
-        let folder = FileAccess.directory(of: module.image)
-        let prefix = FileAccess.name(of: module.image) + "."
+        let folder = FileAccess.directory(of: module.executable)
+        let prefix = FileAccess.name(of: module.executable) + "."
         return FileAccess.names(in: folder).filter { $0.hasPrefix(prefix) && $0.hasSuffix(".profraw") }
             .map { "\(folder)/\($0)" }
     }
 
-    /// Merges the profiles and writes `IMAGE.lcov`.
+    /// Merges the profiles and writes the coverage in the format of lcov.
     ///
     /// - Returns: the files of the module, sorted by path, and the path of the report.
     package func finish() throws -> (files: [FileCoverage], lcovPath: String) {
@@ -46,13 +46,13 @@ package struct CoverageReport {
         guard !parts.isEmpty else {
             throw CoverageError(description: "no profile was written; build with '--enable-code-coverage'")
         }
-        let merged = "\(module.image).profdata"
+        let merged = "\(module.executable).profdata"
         _ = try output("llvm-profdata", ["merge", "-sparse"] + parts + ["-o", merged])
         for part in parts { unlink(part) }
         let exported = try output(
-            "llvm-cov", ["export", "-format=lcov", "-instr-profile=\(merged)", module.image] + module.sources)
+            "llvm-cov", ["export", "-format=lcov", "-instr-profile=\(merged)", module.executable] + module.sources)
         let files = Self.files(lcov: exported).map { withoutTests($0) }.sorted { $0.path < $1.path }
-        let path = "\(module.image).lcov"
+        let path = "\(module.executable).lcov"
         try FileAccess.write(Array(Self.lcov(files).utf8), to: path)
         return (files, path)
     }

@@ -1,9 +1,9 @@
-// Describes a module to be tested: its sources, the objects of its image and its resources. The plugin writes the
+// Describes a module to be tested: its sources, the objects of its test executable and its resources. The plugin writes the
 // description as a file of lines, `key<TAB>value`. If you build by other means, you can write the file yourself.
 
 internal import InClassSystem
 
-/// A module to be tested and everything its image is made of.
+/// A module to be tested and everything its test executable is made of.
 package struct ModuleDescription: Equatable, Sendable {
     /// The module's name.
     package var module = ""
@@ -19,7 +19,7 @@ package struct ModuleDescription: Equatable, Sendable {
     package var objects: [String] = []
     /// Objects of executable modules whose names are only known after the build. Each is a folder and the start of a
     /// name.
-    package var executables: [String] = []
+    package var executableModules: [String] = []
     /// Names of libraries, as after `-l`.
     package var libraries: [String] = []
     /// Further words for the linker, such as those of pkg-config.
@@ -34,8 +34,8 @@ package struct ModuleDescription: Equatable, Sendable {
     package var ownResources: [String] = []
     /// The folder of the built resource bundles. Code under test looks for them next to its executable.
     package var bundleFolder = ""
-    /// The path for the image.
-    package var image = ""
+    /// The path for the test executable.
+    package var executable = ""
     /// The C compiler of the toolchain that compiled the objects.
     package var clang = ""
     /// A Boolean value that indicates whether C++ is among the objects.
@@ -86,7 +86,7 @@ extension ModuleDescription {
             guard parts.count == 2, add(key: parts[0], value) else {
                 throw DescriptionError(path: path, line: index + 1, text: String(line))
             }
-            if parts[0] != "image" { identity += "\(line)\n" }
+            if parts[0] != "test-executable" { identity += "\(line)\n" }
         }
     }
 
@@ -98,7 +98,7 @@ extension ModuleDescription {
         case "source": sources.append(value)
         case "file-map": fileMaps.append(value)
         case "object": objects.append(value)
-        case "executable": executables.append(value)
+        case "executable-module": executableModules.append(value)
         case "library": libraries.append(value)
         case "linker": linkerOptions.append(value)
         case "search": searchPaths.append(value)
@@ -106,7 +106,7 @@ extension ModuleDescription {
         case "resource-file": resourceFiles.append(value)
         case "own-resource": ownResources.append(value)
         case "bundles": bundleFolder = value
-        case "image": image = value
+        case "test-executable": executable = value
         case "clang": clang = value
         case "c++": usesCPlusPlus = value == "yes"
         case "indirect": isIndirect = value == "yes"
@@ -132,7 +132,7 @@ extension ModuleDescription {
                 found += OutputFileMap.paths(of: key, in: text).filter(FileAccess.exists)
             }
         }
-        for start in executables {
+        for start in executableModules {
             let prefix = FileAccess.name(of: start)
             let folder = FileAccess.directory(of: start)
             let newest = FileAccess.names(in: folder)
@@ -167,12 +167,12 @@ extension ModuleDescription {
         target.isEmpty ? [] : compiledModules.flatMap(\.sourcesWithoutObject)
     }
 
-    /// All known Swift sources of the image.
+    /// All known Swift sources of the test executable.
     package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
 
     /// A Boolean value that indicates whether Swift Build compiles the module twice: for the program, and with the
     /// tests for the modules that depend on it.
-    private var isSwiftBuildProgram: Bool { executables.contains { FileAccess.name(of: $0) == "\(target)-" } }
+    private var isSwiftBuildProgram: Bool { executableModules.contains { FileAccess.name(of: $0) == "\(target)-" } }
 
     /// A Boolean value that indicates whether the last build compiled the module only for its program, without its
     /// tests.
@@ -237,7 +237,7 @@ extension ModuleDescription {
         var own = self
         own.fileMaps = Array(fileMaps.prefix(1))
         own.objects = objects.filter { FileAccess.name(of: $0) == "\(target).o" }
-        own.executables = executables.filter { FileAccess.name(of: $0) == "\(target)-" }
+        own.executableModules = executableModules.filter { FileAccess.name(of: $0) == "\(target)-" }
         // Mangled names contain the length and the name of the library. Errors in objects are reported when they are
         // linked.
         guard let objects = try? own.resolvedObjects(), !objects.isEmpty else { return true }
@@ -271,7 +271,7 @@ extension ModuleDescription: SelfTesting {
             "testReadsValuesFromLines": testReadsValuesFromLines,
             "testReplacesXcodesPlaceholders": testReplacesXcodesPlaceholders,
             "testReportsInvalidLines": testReportsInvalidLines,
-            "testIdentityIgnoresPathOfTheImage": testIdentityIgnoresPathOfTheImage,
+            "testIdentityIgnoresPathOfTheExecutable": testIdentityIgnoresPathOfTheExecutable,
         ]
             + .each("testReadsFileMaps", fileMaps) { text, paths in
                 expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
@@ -310,11 +310,11 @@ extension ModuleDescription: SelfTesting {
         }
     }
 
-    private static func testIdentityIgnoresPathOfTheImage() throws {
-        let one = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\tz\n", path: "/m")
-        let other = try ModuleDescription(lines: "module\tM\nimage\t/b/M.img\nlibrary\tz\n", path: "/m")
+    private static func testIdentityIgnoresPathOfTheExecutable() throws {
+        let one = try ModuleDescription(lines: "module\tM\ntest-executable\t/a/M.img\nlibrary\tz\n", path: "/m")
+        let other = try ModuleDescription(lines: "module\tM\ntest-executable\t/b/M.img\nlibrary\tz\n", path: "/m")
         expectEqual(one.identity, other.identity)
-        let linked = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\ty\n", path: "/m")
+        let linked = try ModuleDescription(lines: "module\tM\ntest-executable\t/a/M.img\nlibrary\ty\n", path: "/m")
         expectNotEqual(one.identity, linked.identity)
     }
 
@@ -363,7 +363,7 @@ extension TestEvidence: SelfTesting {
         expectTrue(module.usesLibrary)
         module = ModuleDescription()
         module.target = "tool"
-        module.executables = ["tool-", "tool-x-"].map { "\(root)/\($0)" }
+        module.executableModules = ["tool-", "tool-x-"].map { "\(root)/\($0)" }
         for name in ["tool-1A", "tool-x-2B"] {
             try write(name.hasPrefix("tool-x") ? "14InClassTesting" : "", "\(name)-testable.o")
         }

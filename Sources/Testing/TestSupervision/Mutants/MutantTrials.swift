@@ -49,7 +49,7 @@ package final class MutantTrials {
         objects = try module.resolvedObjects()
         times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
         folder = try PassingFolder(
-            in: "\(FileAccess.directory(of: module.image))/mutants", named: module.module)
+            in: "\(FileAccess.directory(of: module.executable))/mutants", named: module.module)
         // The check above already covers the state of the sources.
         self.options.isBuildStep = true
         self.options.keepsDirectories = false
@@ -136,7 +136,7 @@ package final class MutantTrials {
         if failed.isEmpty { return .survived }
         // The tests may also fail without a mutant, because earlier tests didn't run or because a mutant left files
         // behind.
-        let unchanged = self.mutated([:], image: "unchanged")
+        let unchanged = self.mutated([:], executable: "unchanged")
         options.choice.isFailedOnly = !noticing.isDisjoint(with: failed)
         var others = try failures(unchanged)
         options.choice.isFailedOnly = false
@@ -198,26 +198,26 @@ package final class MutantTrials {
     }
 
     /// Returns the module with other objects for some of its sources.
-    private func mutated(_ replaced: [String: String], image: String = "mutated") -> ModuleDescription {
+    private func mutated(_ replaced: [String: String], executable: String = "mutated") -> ModuleDescription {
         var mutated = module
         let own = Dictionary(
             replaced.map { ("\(module.objectFolder)/\(FileAccess.name(of: $0)).o", $1) },
             uniquingKeysWith: { $1 })
         mutated.objects = objects.map { own[$0] ?? $0 }
         mutated.fileMaps = []
-        mutated.executables = []
+        mutated.executableModules = []
         // The target's build files and the record of its runs don't apply to this module.
         mutated.target = ""
         mutated.bundleFolder = ""
-        mutated.image = "\(folder.path)/\(image).img"
+        mutated.executable = "\(folder.path)/\(executable).img"
         return mutated
     }
 
-    /// Links an image unless it is up to date, and runs its tests.
+    /// Links a test executable unless it is up to date, and runs its tests.
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
         var linked = mutated
         linked.bundleFolder = module.bundleFolder
-        if try ImageLinker(linked).link() == .compiledOut {
+        if try TestLinker(linked).link() == .compiledOut {
             throw MutantError(description: "the tests of module '\(module.module)' are compiled out of this build")
         }
         // An endless loop may fill the memory before its time limit ends.
@@ -275,7 +275,7 @@ extension TriedSources: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testForgetsRewrittenSources": testForgetsRewrittenSources,
-            "testImagesOfABuildShareOneRecord": testImagesOfABuildShareOneRecord,
+            "testExecutablesOfABuildShareOneRecord": testExecutablesOfABuildShareOneRecord,
         ]
     }
 
@@ -284,7 +284,7 @@ extension TriedSources: SelfTesting {
         var module = ModuleDescription()
         module.module = "M"
         module.bundleFolder = "\(folder)/debug"
-        module.image = "\(folder)/plugin/M.img"
+        module.executable = "\(folder)/plugin/M.img"
         module.sources = ["a", "b\n", "c d"].map { "\(folder)/\($0).swift" }
         for path in module.sources { try FileAccess.write([], to: path) }
         for name in ["debug", "plugin"] { try FileAccess.makeFolder("\(folder)/\(name)") }
@@ -306,12 +306,12 @@ extension TriedSources: SelfTesting {
         expectFalse(TriedSources(of: module).contains(module.sources[0]), "gone")
     }
 
-    private static func testImagesOfABuildShareOneRecord() throws {
+    private static func testExecutablesOfABuildShareOneRecord() throws {
         var module = try module()
         var tried = TriedSources(of: module)
         tried.insert([module.sources[0]])
-        module.image = "\(module.bundleFolder)/other/M.img"
-        expectTrue(TriedSources(of: module).contains(module.sources[0]), "another image of the build")
+        module.executable = "\(module.bundleFolder)/other/M.img"
+        expectTrue(TriedSources(of: module).contains(module.sources[0]), "another executable of the build")
         module.bundleFolder += "/none"
         expectFalse(TriedSources(of: module).contains(module.sources[0]), "another build")
     }

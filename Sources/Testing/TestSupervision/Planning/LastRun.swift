@@ -1,6 +1,6 @@
 // Stores a module's last run in a file next to the build's products: the failed tests, the times of slow tests, the
 // kept temporary directories and the time of the run. The build, the plugin and other runs share the file, although
-// each of them has its own image.
+// each of them has its own test executable.
 
 import TestEvents
 
@@ -87,12 +87,12 @@ struct LastRun: Equatable {
         return lines.joined()
     }
 
-    /// Returns the possible paths of the file: next to the products, or next to the image if a sandbox requires it.
+    /// Returns the possible paths of the file: next to the products, or next to the test executable if a sandbox requires it.
     private static func paths(_ module: ModuleDescription) -> [String] {
         let shared =
             module.bundleFolder.isEmpty || module.module.isEmpty
             ? [] : ["\(module.bundleFolder)/\(module.module).img.memory"]
-        return shared + ["\(module.image).memory"]
+        return shared + ["\(module.executable).memory"]
     }
 }
 

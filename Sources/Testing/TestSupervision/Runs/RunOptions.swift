@@ -57,7 +57,7 @@ package struct RunOptions: Sendable {
 package enum RunError: Error, Equatable, CustomStringConvertible {
     /// A system call failed.
     case system(SystemError)
-    /// The image uses another version of the worker protocol.
+    /// The test executable uses another version of the worker protocol.
     case protocolMismatch(String)
 
     package var description: String {

@@ -77,7 +77,7 @@ extension TestRun {
         case .idle: worker.state = .idle
         case .changed: worker.finish()
         case .finished: worker.hasFinished = true
-        case .crash, .exit: worker.lastWords = event
+        case .crash, .exit: worker.crashReport = event
         case .version, .untested, .list, .planned, .ready:
             try worker.announcement.add(event)
             if case .ready = event {

@@ -1,4 +1,4 @@
-// Tests TestRun, and with it Worker: whole runs of test images that are shell scripts. The other
+// Tests TestRun, and with it Worker: whole runs of test executables that are shell scripts. The other
 // tests of those types change their process in other ways.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -17,7 +17,7 @@ extension TestRun: SelfTesting {
             "testReportsFailuresInLists": testReportsFailuresInLists,
             "testReportsOutputOfFailedTests": testReportsOutputOfFailedTests,
             "testRetriesFailedTests": testRetriesFailedTests,
-            "testRejectsImagesWithProtocolErrors": testRejectsImagesWithProtocolErrors,
+            "testRejectsProtocolErrors": testRejectsProtocolErrors,
             "testRunsSelectedTests": testRunsSelectedTests,
             "testIsolatedTestsMakeOnlyTheirLists": testIsolatedTestsMakeOnlyTheirLists,
             "testReportsUnlistedAndLostTests": testReportsUnlistedAndLostTests,
@@ -36,18 +36,18 @@ extension TestRun: SelfTesting {
                 ])
     }
 
-    // MARK: Images
+    // MARK: Test executables
 
-    /// A test of an image: its name and its shell commands.
+    /// A test of a test executable: its name and its shell commands.
     package typealias Script = (name: String, words: String)
 
-    /// Creates an image with such tests of the type `T`.
+    /// Creates a test executable with such tests of the type `T`.
     ///
     /// - Parameters:
     ///   - opening: the commands before the announcement of the plan.
     ///   - commanded: the commands before each part of the plan.
     ///   - closing: the commands after all tests.
-    package static func image(
+    package static func executable(
         _ tests: [Script], opening: String = "", commanded: String = "", closing: String = ""
     ) throws -> ModuleDescription {
         let plan = tests.map { "say 'planned\\t\($0.name)'" }.joined(separator: "\n")
@@ -58,7 +58,7 @@ extension TestRun: SelfTesting {
             say() { printf '%b\n' "$1" >&3; }
             issue() { say "issue\t${index:--1}\texpectation\t/s.swift\t3\t5\t$1\t2\t\t$2\t0"; }
             fail() { failed=1; issue "$1" '0\t'; }
-            # Whether the image has been here before.
+            # Whether the executable has been here before.
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
             at=0 time=1000 hash=7 failed=
             \#(opening)
@@ -91,13 +91,13 @@ extension TestRun: SelfTesting {
             """#
         var module = ModuleDescription()
         module.module = "M"
-        module.image = "\(try temporaryDirectory())/\(UInt32.random(in: 0 ... .max))"
-        try FileAccess.write(Array(text.utf8), to: module.image)
-        chmod(module.image, 0o755)
+        module.executable = "\(try temporaryDirectory())/\(UInt32.random(in: 0 ... .max))"
+        try FileAccess.write(Array(text.utf8), to: module.executable)
+        chmod(module.executable, 0o755)
         return module
     }
 
-    /// Runs an image and returns a line for each event, and a line with the counts unless all tests passed.
+    /// Runs a test executable and returns a line for each event, and a line with the counts unless all tests passed.
     private static func lines(
         _ module: ModuleDescription, _ change: (inout RunOptions) -> Void = { _ in }
     ) throws -> [String] {
@@ -153,7 +153,7 @@ extension TestRun: SelfTesting {
     // MARK: Results
 
     private static func testReportsInTheOrderOfThePlan() throws {
-        let module = try image([
+        let module = try executable([
             ("a", ""), ("b", "fail 1"), ("c", "say 'skip\\twhy'"), ("d", "issue 1 '1\\tbecause'"),
             ("e", "time=9000000"),
         ])
@@ -166,7 +166,7 @@ extension TestRun: SelfTesting {
         let news = expected.filter { !$0.hasSuffix("?") && $0 != "a passed" && $0 != "e passed" }
         expectEqual(try lines(module) { $0.reportsOnlyNews = true }, news, "news")
         let slow = try lines(module) { $0.slowMilliseconds = 8 }
-        expectEqual(slow.suffix(2).first, "\(module.image):1: T.e took 9 ms, more than 8 ms")
+        expectEqual(slow.suffix(2).first, "\(module.executable):1: T.e took 9 ms, more than 8 ms")
         expectEqual(try lines(module) { $0.isListing = true }, ["M: a b c d e", "5 planned"], "a list")
         expectTrue(
             try lines(module) { $0.shuffleSeed = 3 }.contains("b failed; got 1; the order was shuffled with seed 3"))
@@ -192,7 +192,7 @@ extension TestRun: SelfTesting {
             ("say nonsense; say idle", intrusion),
         ]
         for (words, issue) in rows {
-            let module = try image([("a", ""), ("b", words), ("c", "")])
+            let module = try executable([("a", ""), ("b", words), ("c", "")])
             expectEqual(try lines(module), afterB("b failed; \(issue)"), words)
         }
         let lateFailure = "late b: got 1; recorded after T.b ended"
@@ -200,15 +200,15 @@ extension TestRun: SelfTesting {
             ("say 'end\\t1\\t5\\t0'; fail 1", [lateFailure], "2 passed, 1 failed"),
             ("say 'end\\t1\\t5\\t0'", [], "3 passed"),
         ] {
-            let module = try image([("a", ""), ("b", words), ("c", "")])
+            let module = try executable([("a", ""), ("b", words), ("c", "")])
             expectEqual(
                 try lines(module),
                 ["M: a b c", "a?", "a passed", "b?", "b passed"] + late + [
-                    "\(module.image):1: wrote to descriptor 198, which testlogger needs for results after its last test",
+                    "\(module.executable):1: wrote to descriptor 198, which testlogger needs for results after its last test",
                     "c?", "c passed", "3 planned, \(counts), 1 of the module",
                 ], words)
         }
-        let twice = try image([("a", ""), ("a", ""), ("b", "")])
+        let twice = try executable([("a", ""), ("a", ""), ("b", "")])
         expectEqual(
             try lines(twice),
             [
@@ -244,8 +244,8 @@ extension TestRun: SelfTesting {
             ),
         ]
         for row in rows {
-            var module = try image([("a", ""), ("b", row.words)])
-            module.sources = ["\(module.image).swift"]
+            var module = try executable([("a", ""), ("b", row.words)])
+            module.sources = ["\(module.executable).swift"]
             let text = """
                 extension T { static var testSelectors: TestSelectors { ["a": testA, "b": testB] }
                     static func testA() {
@@ -269,13 +269,13 @@ extension TestRun: SelfTesting {
     /// Expects the lines of runs with a test that hangs. On a busy machine, a short limit also ends other tests, so the
     /// runs are repeated with longer limits.
     private static func expectLines(
-        _ expected: (_ image: String, _ limit: Int) -> [String], _ name: String,
-        of image: () throws -> ModuleDescription, _ change: (inout RunOptions, _ limit: Int) -> Void
+        _ expected: (_ executable: String, _ limit: Int) -> [String], _ name: String,
+        of executable: () throws -> ModuleDescription, _ change: (inout RunOptions, _ limit: Int) -> Void
     ) throws {
         for limit in [80, 1_000, 30_000] {
-            let module = try image()
+            let module = try executable()
             let found = try lines(module) { change(&$0, limit) }
-            let expectedLines = expected(module.image, limit)
+            let expectedLines = expected(module.executable, limit)
             if found == expectedLines || limit == 30_000 { return expectEqual(found, expectedLines, name) }
         }
     }
@@ -290,7 +290,7 @@ extension TestRun: SelfTesting {
                 ]
             }, "a process of its own",
             of: {
-                try image([
+                try executable([
                     // The process of b begins after a has ended.
                     ("a", "{ while [ ! -e $0.b ]; do sleep 0.01; done; \(stray); : > $0.late; } &"),
                     ("b", ": > $0.b; while [ ! -e $0.late ]; do sleep 0.01; done"),
@@ -309,7 +309,7 @@ extension TestRun: SelfTesting {
                     ]
                 }, "a process that ends after its test: \(end)",
                 of: {
-                    try image(
+                    try executable(
                         [
                             (
                                 "a",
@@ -324,15 +324,15 @@ extension TestRun: SelfTesting {
 
     /// The first process creates all lists. The others only create the lists of their test's type.
     private static func testIsolatedTestsMakeOnlyTheirLists() throws {
-        let module = try image([("a", ""), ("b", "fail 1"), ("c", "")], opening: "echo $5 >> $0.plans")
+        let module = try executable([("a", ""), ("b", "fail 1"), ("c", "")], opening: "echo $5 >> $0.plans")
         let found = try lines(module) {
             $0.isolatesTests = true
             $0.lateMilliseconds = 1
         }
         expectEqual(found, afterB("b failed; got 1"))
-        let plans = String(decoding: try FileAccess.contents(of: "\(module.image).plans"), as: UTF8.self)
+        let plans = String(decoding: try FileAccess.contents(of: "\(module.executable).plans"), as: UTF8.self)
         expectEqual(plans, "unknown\n0:T\n0:T\n")
-        let other = try image(
+        let other = try executable(
             [("a", ""), ("b", "")],
             opening: #"if [ $5 != unknown ]; then say() { printf '%b\n' "$1" | sed s/T/U/ >&3; }; fi"#)
         expectThrows(RunError.self) { _ = try lines(other) { $0.isolatesTests = true } }
@@ -348,9 +348,9 @@ extension TestRun: SelfTesting {
         for (text, words) in rows {
             try expectLines(
                 { afterB("b failed; \(text.replacing("LIMIT", with: time($1)))") }, words,
-                of: { try image([("a", ""), ("b", words), ("c", "")]) }, { $0.timeoutMilliseconds = $1 })
+                of: { try executable([("a", ""), ("b", words), ("c", "")]) }, { $0.timeoutMilliseconds = $1 })
         }
-        let flooding = try image([("a", ""), ("b", "echo 0123456789; sleep 600"), ("c", "")])
+        let flooding = try executable([("a", ""), ("b", "echo 0123456789; sleep 600"), ("c", "")])
         let found = try lines(flooding) {
             $0.outputFileByteCountMax = 10
             $0.outputByteCountMax = 6
@@ -363,19 +363,19 @@ extension TestRun: SelfTesting {
         let own = #"say() { [ "$1" != 'list\tT\tunit\tM\t0' ] || set -- "${1}600000"; printf '%b\n' "$1" >&3; }"#
         try expectLines(
             { afterB("b failed; timed out after \(time($1))") }, "test",
-            of: { try image([("a", ""), ("b", "sleep 600"), ("c", "")], opening: own) },
+            of: { try executable([("a", ""), ("b", "sleep 600"), ("c", "")], opening: own) },
             { $0.timeoutMillisecondsMax = $1 })
         try expectLines(
             { ["\($0):1: timed out after \(time($1)) before it listed its tests", "1 of the module"] }, "list",
-            of: { try image([("a", "")], opening: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
+            of: { try executable([("a", "")], opening: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
         try expectLines(
-            { image, limit in
+            { executable, limit in
                 [
                     "M: a", "a?", "a passed",
-                    "\(image):1: timed out after \(time(limit)) after its last test",
+                    "\(executable):1: timed out after \(time(limit)) after its last test",
                     "1 planned, 1 passed, 1 of the module",
                 ]
-            }, "end", of: { try image([("a", "")], closing: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
+            }, "end", of: { try executable([("a", "")], closing: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
     }
 
     private static func testReportsOutputOfFailedTests() throws {
@@ -383,7 +383,7 @@ extension TestRun: SelfTesting {
             ("a", "echo one; at=$((at + 4))"), ("b", "echo two; at=$((at + 4)); fail 1"), ("c", "echo three; exit 3"),
         ]
         for (count, expected) in [(100, ["two\n", "three\n"]), (2, ["o\n; and 2 before", "e\n; and 4 before"])] {
-            let found = try lines(try image(tests)) { $0.outputByteCountMax = count }
+            let found = try lines(try executable(tests)) { $0.outputByteCountMax = count }
             expectEqual(
                 found.filter { $0.contains("failed;") },
                 [
@@ -397,7 +397,7 @@ extension TestRun: SelfTesting {
 
     private static func testRetriesFailedTests() throws {
         let late = "say 'issue\\t0\\texpectation\\t/s.swift\\t1\\t5\\t7\\t2\\t\\t0\\t\\t0'"
-        let module = try image([
+        let module = try executable([
             ("a", "again a1 || fail 1"), ("b", "[ -e $0.b1 ] || \(late); again b1 && again b2 || exit 3"),
             ("c", "if again c1; then again c2 && fail 6 || fail 5; else fail 4; fi"),
         ])
@@ -412,13 +412,13 @@ extension TestRun: SelfTesting {
     }
 
     private static func testStopsAfterFailureOrSignal() throws {
-        let module = try image([("a", ""), ("b", "fail 1"), ("c", ""), ("d", "")])
+        let module = try executable([("a", ""), ("b", "fail 1"), ("c", ""), ("d", "")])
         let start = ["M: a b c d", "a?", "a passed", "b?", "b failed; got 1"]
         expectEqual(
             try lines(module) { $0.stopsAtFirstFailure = true },
             start + ["4 planned, 1 passed, 1 failed, 2 not run"])
         expectEqual(
-            try lines(try image([("a", "again a || fail 1"), ("b", ""), ("c", "fail 2"), ("d", "")])) {
+            try lines(try executable([("a", "again a || fail 1"), ("b", ""), ("c", "fail 2"), ("d", "")])) {
                 $0.stopsAtFirstFailure = true
                 $0.retryCount = 1
             }.filter { !$0.hasSuffix("?") },
@@ -430,7 +430,7 @@ extension TestRun: SelfTesting {
         defer { Interruption.forget() }
         // The run ends before the second attempt, so the first attempt counts.
         expectEqual(
-            try lines(try image([("a", "fail 1"), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
+            try lines(try executable([("a", "fail 1"), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
                 $0.retryCount = 1
                 $0.timeoutMilliseconds = 300_000
                 // The signal may arrive before the event that b has begun.
@@ -445,7 +445,7 @@ extension TestRun: SelfTesting {
         ] {
             Interruption.forget()
             expectEqual(
-                try lines(try image([("a", ""), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
+                try lines(try executable([("a", ""), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
                     $0.isBuildStep = isBuildStep
                     $0.timeoutMilliseconds = 300_000
                 }, ["M: a b c", "a?", "a passed", "b?"] + end, "a step of a build: \(isBuildStep)")
@@ -454,8 +454,8 @@ extension TestRun: SelfTesting {
 
     /// Sanitizers make tests slow, so the limits are longer.
     private static func testLargeLimitsDoNotOverflow() throws {
-        let sanitized = try image([("a", "")])
-        try FileAccess.write(Array("\"-fsanitize=address\"\n".utf8), to: "\(sanitized.image).link")
+        let sanitized = try executable([("a", "")])
+        try FileAccess.write(Array("\"-fsanitize=address\"\n".utf8), to: "\(sanitized.executable).link")
         for limit in [Int.max / 5, Int.max / 5 + 1, Int.max] {
             expectEqual(
                 try lines(sanitized) { $0.timeoutMilliseconds = limit },
@@ -465,7 +465,7 @@ extension TestRun: SelfTesting {
 
     /// An expectation in a list, or in the rows of a table, belongs to no test.
     private static func testReportsFailuresInLists() throws {
-        let failing = try image([("a", "")], opening: "issue 1 '0\\t'\nissue 2 '1\\tlater'")
+        let failing = try executable([("a", "")], opening: "issue 1 '0\\t'\nissue 2 '1\\tlater'")
         expectEqual(
             try lines(failing),
             ["M: a", "a?", "a passed", "/s.swift:3: got 1 instead of 2", "1 planned, 1 passed, 1 of the module"])
@@ -475,20 +475,20 @@ extension TestRun: SelfTesting {
     private static func testRefusesLimitsBelowZero() throws {
         for limit in [-1, Int.min] {
             let list = "say() { [ \"$1\" != 'planned\\ta' ] || printf 'list\\tU\\tunit\\tM\\t\(limit)\\n' >&3; "
-            let refused = try image([("a", "")], opening: list + "printf '%b\\n' \"$1\" >&3; }")
+            let refused = try executable([("a", "")], opening: list + "printf '%b\\n' \"$1\" >&3; }")
             expectEqual(
                 try lines(refused),
                 [
                     "M: a", "a?", "a passed",
-                    "\(refused.image):1: negative time limit of \(limit) ms for tests of U",
+                    "\(refused.executable):1: negative time limit of \(limit) ms for tests of U",
                     "1 planned, 1 passed, 1 of the module",
                 ])
         }
     }
 
-    // MARK: Images that are not as they should be
+    // MARK: Test executables that are not as they should be
 
-    private static func testRejectsImagesWithProtocolErrors() throws {
+    private static func testRejectsProtocolErrors() throws {
         let rows = [
             (
                 "say 'version\\t1'",
@@ -509,14 +509,14 @@ extension TestRun: SelfTesting {
             ),
         ]
         for (opening, text) in rows {
-            let module = try image([("a", "exit 3"), ("b", "")], opening: opening)
+            let module = try executable([("a", "exit 3"), ("b", "")], opening: opening)
             let error = expectThrows(RunError.self, opening) { _ = try lines(module) }
             expectEqual(error, .protocolMismatch(text), opening)
         }
         var nothing = ModuleDescription()
-        nothing.image = "\(try temporaryDirectory())/nothing"
+        nothing.executable = "\(try temporaryDirectory())/nothing"
         let error = expectThrows(RunError.self) { _ = try lines(nothing) }
-        expectEqual(error, .system(SystemError("start \(nothing.image)", code: ENOENT)))
+        expectEqual(error, .system(SystemError("start \(nothing.executable)", code: ENOENT)))
     }
 
     private static func testReportsWorkersThatDieOutsideTests() throws {
@@ -524,18 +524,18 @@ extension TestRun: SelfTesting {
         let passes = ["M: a b", "a?", "a passed", "b?", "b passed"]
         let rows: [(ModuleDescription, [String])] = [
             (
-                try image(tests, opening: "exit 5"),
+                try executable(tests, opening: "exit 5"),
                 ["exited with status 5 before it listed its tests", "1 of the module"]
             ),
             (
-                try image(tests, commanded: "exit 5"),
+                try executable(tests, commanded: "exit 5"),
                 [
                     "M: a b", "exited with status 5 after its last test",
                     "2 planned, 2 not run, 1 of the module",
                 ]
             ),
             (
-                try image(tests, closing: "kill -ABRT $$"),
+                try executable(tests, closing: "kill -ABRT $$"),
                 passes + [
                     "crashed with SIGABRT after its last test",
                     "2 planned, 2 passed, 1 of the module",
@@ -543,20 +543,20 @@ extension TestRun: SelfTesting {
             ),
             // Only the worker itself may end its process, after it has announced that.
             (
-                try image(tests, closing: "exit 0"),
+                try executable(tests, closing: "exit 0"),
                 passes + [
                     "exited with status 0 after its last test", "2 planned, 2 passed, 1 of the module",
                 ]
             ),
             (
-                try image(tests, closing: "say finished; exit 5"),
+                try executable(tests, closing: "say finished; exit 5"),
                 passes + [
                     "exited with status 5 after its last test", "2 planned, 2 passed, 1 of the module",
                 ]
             ),
             // Another worker runs the remaining tests.
             (
-                try image([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),
+                try executable([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),
                 passes.dropLast(2) + [
                     "exited with status 0 after its last test", "b?", "b passed",
                     "2 planned, 2 passed, 1 of the module",
@@ -564,27 +564,27 @@ extension TestRun: SelfTesting {
             ),
         ]
         for (module, expected) in rows {
-            let found = try lines(module).map { $0.replacing("\(module.image):1: ", with: "") }
+            let found = try lines(module).map { $0.replacing("\(module.executable):1: ", with: "") }
             expectEqual(found, expected)
         }
         // A worker must run the tests that it gets.
         for stops in [false, true] {
-            let lazy = try image(tests, commanded: "say idle; continue")
+            let lazy = try executable(tests, commanded: "say idle; continue")
             expectEqual(
                 try lines(lazy) { $0.stopsAtFirstFailure = stops },
                 [
                     "M: a b",
-                    "\(lazy.image):1: wrote to descriptor 198, which testlogger needs for results after its last test",
+                    "\(lazy.executable):1: wrote to descriptor 198, which testlogger needs for results after its last test",
                     "2 planned, 2 not run, 1 of the module",
                 ])
         }
         // The start of a worker may take longer than a test, but its end may not.
         for limit in [100, 4_000] {
-            let slow = try image(tests, opening: "sleep \(Double(limit) / 500)", closing: "sleep 600")
+            let slow = try executable(tests, opening: "sleep \(Double(limit) / 500)", closing: "sleep 600")
             let found = try lines(slow) { $0.timeoutMilliseconds = limit }
             let expected =
                 passes + [
-                    "\(slow.image):1: timed out after \(time(limit)) after its last test",
+                    "\(slow.executable):1: timed out after \(time(limit)) after its last test",
                     "2 planned, 2 passed, 1 of the module",
                 ]
             // On a busy machine, the tests themselves may take longer than the short limit.
@@ -595,7 +595,7 @@ extension TestRun: SelfTesting {
     // MARK: Choices
 
     private static func testRunsSelectedTests() throws {
-        let module = try image([("a", "fail 1"), ("b", ""), ("c", "")])
+        let module = try executable([("a", "fail 1"), ("b", ""), ("c", "")])
         func names(_ change: (inout RunOptions) -> Void) throws -> String? {
             try lines(module, change).first
         }
@@ -605,7 +605,7 @@ extension TestRun: SelfTesting {
             ["M: b", "b?", "b passed", "1 planned, 1 passed, 2 unselected"])
         expectEqual(try names { _ in }, "M: a b c")
         expectEqual(try names { $0.choice.isFailedOnly = true }, "M: a", "what failed in the last run")
-        let before = try image([("a", ""), ("b", "time=3000000"), ("c", "again c || fail 1")])
+        let before = try executable([("a", ""), ("b", "time=3000000"), ("c", "again c || fail 1")])
         _ = try lines(before)
         expectEqual(
             try lines(before).filter { $0.hasSuffix("?") }, ["c?", "a?", "b?"], "what failed in the last run is first")
@@ -643,11 +643,11 @@ extension TestRun: SelfTesting {
             ),
         ]
         for row in rows {
-            var module = try image(row.names.map { ($0, "") }, opening: row.opening)
-            module.sources = ["\(module.image).swift"]
+            var module = try executable(row.names.map { ($0, "") }, opening: row.opening)
+            module.sources = ["\(module.executable).swift"]
             let text = "import InClassTesting\nstruct T: SelfTesting {\n\(row.members)\n}\n"
             try FileAccess.write(Array(text.utf8), to: module.sources[0])
-            // Like a compiled source, the file is older than the image.
+            // Like a compiled source, the file is older than the test executable.
             let moment = timeval(tv_sec: 1_000, tv_usec: 0)
             utimes(module.sources[0], [moment, moment])
             let found = try lines(module) { $0.isBuildStep = true }.map {
@@ -663,16 +663,16 @@ extension TestRun: SelfTesting {
         let words =
             "echo $$ >> $0.workers; "
             + "while [ -e $0.shared ] && [ $(sort -u $0.workers | wc -l) = 1 ]; do sleep 0.01; done"
-        let module = try image((1...4).map { ("t\($0)", words) })
+        let module = try executable((1...4).map { ("t\($0)", words) })
         for (count, isExpected) in [(1, { $0 == 1 }), (3, { $0 > 1 && $0 <= 3 })] as [(Int, (Int) -> Bool)] {
-            unlink("\(module.image).workers")
-            if count > 1 { try FileAccess.write([], to: "\(module.image).shared") }
+            unlink("\(module.executable).workers")
+            if count > 1 { try FileAccess.write([], to: "\(module.executable).shared") }
             let found = try lines(module) {
                 $0.workerCountMax = count
                 $0.timeoutMilliseconds = 300_000
             }
             expectEqual(found.filter { !$0.hasSuffix("?") }.dropFirst(), (1...4).map { "t\($0) passed" }[...])
-            let workers = String(decoding: try FileAccess.contents(of: "\(module.image).workers"), as: UTF8.self)
+            let workers = String(decoding: try FileAccess.contents(of: "\(module.executable).workers"), as: UTF8.self)
             expectTrue(isExpected(Set(workers.split(separator: "\n")).count), "\(count): \(workers)")
         }
     }

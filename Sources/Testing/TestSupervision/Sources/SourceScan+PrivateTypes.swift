@@ -1,4 +1,4 @@
-// Distinguishes private types with the same name. A worker numbers them, `Helper` and `Helper#2`, because its image
+// Distinguishes private types with the same name. A worker numbers them, `Helper` and `Helper#2`, because its test executable
 // doesn't contain the file of a type. The lists in the sources identify the file.
 
 import TestEvents

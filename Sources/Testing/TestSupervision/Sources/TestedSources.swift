@@ -5,11 +5,11 @@
 final class TestedSources {
     private let module: ModuleDescription
     private(set) lazy var scan = SourceScan(sources: module.sources, module: module.module)
-    /// The earlier of two times: when the image was linked and when its newest object was compiled. Linking again
+    /// The earlier of two times: when the test executable was linked and when its newest object was compiled. Linking again
     /// doesn't change the compilation time.
     private lazy var compilationTime: Int = {
         let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
-        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
+        return min(FileAccess.modificationTime(of: module.executable) ?? 0, compiled ?? .max)
     }()
 
     /// The tokenized sources by path, cached because one source may have many failures.
@@ -63,13 +63,13 @@ extension TestedSources: SelfTesting {
     private static func testDetectsSourcesChangedAfterCompilation() throws {
         let folder = try temporaryDirectory()
         var module = ModuleDescription()
-        module.image = "\(folder)/image"
+        module.executable = "\(folder)/executable"
         let (old, new) = ("\(folder)/old.swift", "\(folder)/new.swift")
-        for (path, time) in [(module.image, 3000), (old, 1000), (new, 2500)] { try write(path, at: time) }
-        expectTrue(TestedSources(of: module).isAsCompiled(new), "before the image was linked")
+        for (path, time) in [(module.executable, 3000), (old, 1000), (new, 2500)] { try write(path, at: time) }
+        expectTrue(TestedSources(of: module).isAsCompiled(new), "before the executable was linked")
         module.objects = ["\(folder)/object"]
         try write(module.objects[0], at: 2000)
-        expectFalse(TestedSources(of: module).isAsCompiled(new), "an image that was linked again")
+        expectFalse(TestedSources(of: module).isAsCompiled(new), "an executable that was linked again")
         expectTrue(TestedSources(of: module).isAsCompiled(old))
         expectFalse(TestedSources(of: module).isAsCompiled("\(folder)/deleted.swift"))
     }

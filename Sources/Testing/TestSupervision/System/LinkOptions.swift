@@ -1,4 +1,4 @@
-// Lists the options of clang that link an image, without its objects and their autolink options, and finds the
+// Lists the options of clang that link a test executable, without its objects and their autolink options, and finds the
 // headers and libraries of macOS, which aren't part of a toolchain.
 //
 // Sources: For Linux, the linker's arguments in `swiftc -v`. For macOS, the arguments of SwiftPM and the driver:

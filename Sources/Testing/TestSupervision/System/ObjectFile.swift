@@ -159,10 +159,10 @@ struct ObjectFile {
     }
 }
 
-/// Distinguishes test images from other programs before a program is run.
-package enum ImageCheck {
+/// Distinguishes test executables from other programs before a program is run.
+package enum ExecutableCheck {
     /// Returns whether a file is an executable with InClassTesting's main function.
-    package static func isTestImage(_ path: String) -> Bool {
+    package static func isTestExecutable(_ path: String) -> Bool {
         guard let bytes = try? FileAccess.contents(of: path) else { return false }
         return ObjectFile(bytes: bytes)?.mentions(symbol: "inclass_main") ?? false
     }
@@ -179,7 +179,7 @@ extension ObjectFile: SelfTesting {
             "testRefusesOtherFiles": testRefusesOtherFiles,
             "testDetectsObjectsOfOtherMachines": testDetectsObjectsOfOtherMachines,
             "testReadsNamesOfBitcode": testReadsNamesOfBitcode,
-            "testReadsTheRunningImage": testReadsTheRunningImage,
+            "testReadsTheRunningExecutable": testReadsTheRunningExecutable,
             "testReadsObjectsForMacOS": testReadsObjectsForMacOS,
             "testDetectsForeignMachO": testDetectsForeignMachO,
         ]
@@ -237,14 +237,14 @@ extension ObjectFile: SelfTesting {
         }
     }
 
-    private static func testReadsTheRunningImage() throws {
+    private static func testReadsTheRunningExecutable() throws {
         guard let bytes = try? FileAccess.contents(of: "/proc/self/exe") else { try skip("no ELF image to read") }
-        let image = try requireNotNil(ObjectFile(bytes: bytes))
-        expectTrue(image.mentions(symbol: "inclass_main"), "the image's main function")
-        expectFalse(image.mentions(symbol: "inclass_mai"), "a part of a symbol")
-        expectTrue(image.hasSection("swift5_protocol_conformances"), "Swift's conformances")
-        expectFalse(image.hasSection("swift5_nothing"))
-        expectTrue(ImageCheck.isTestImage("/proc/self/exe"))
+        let executable = try requireNotNil(ObjectFile(bytes: bytes))
+        expectTrue(executable.mentions(symbol: "inclass_main"), "the executable's main function")
+        expectFalse(executable.mentions(symbol: "inclass_mai"), "a part of a symbol")
+        expectTrue(executable.hasSection("swift5_protocol_conformances"), "Swift's conformances")
+        expectFalse(executable.hasSection("swift5_nothing"))
+        expectTrue(ExecutableCheck.isTestExecutable("/proc/self/exe"))
     }
 
     /// Creates a Mach-O file for this processor with these names, in the layout of mach-o/loader.h.

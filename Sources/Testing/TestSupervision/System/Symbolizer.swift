@@ -1,23 +1,24 @@
 // Converts the return addresses of a crash to places in the sources. It runs the toolchain's llvm-symbolizer, or atos
 // on macOS, whose toolchain doesn't contain llvm-symbolizer.
 //
-// Sources: `llvm-symbolizer --help`; atos(1): `-o` names the image, `-l` is its load address, which addresses are
+// Sources: `llvm-symbolizer --help`; atos(1): `-o` names the test executable, `-l` is its load address, which addresses are
 // relative to, `-i` shows each inlined call on a line, and `-fullPath` prints whole paths.
 
 import TestEvents
 
 struct Symbolizer {
-    let image: String
+    let executable: String
     /// The compiler of the toolchain. The symbolizer is in the same folder.
     let clang: String
     var system = TargetSystem.current
 
     /// Returns the places of frames, innermost first, including those of inlined calls.
     ///
-    /// - Parameter frames: offsets in the image, as the crash handler found them: its own frames, then one outside the
-    ///   image (where the system called the handler), then the place of the crash and its callers.
+    /// - Parameter frames: offsets in the test executable, as the crash handler found them: its own frames, then one
+    ///   outside the
+    ///   test executable (where the system called the handler), then the place of the crash and its callers.
     func places(of frames: [Int]) -> [SourcePlace] {
-        guard let size = FileAccess.size(of: image), let program = symbolizerPath else { return [] }
+        guard let size = FileAccess.size(of: executable), let program = symbolizerPath else { return [] }
         let trampoline = frames.firstIndex { $0 >= size }
         var offsets: [Int] = []
         for (index, frame) in frames.enumerated() where frame < size {
@@ -35,21 +36,21 @@ struct Symbolizer {
         FileAccess.program(named: system == .macOS ? "atos" : "llvm-symbolizer", beside: clang)
     }
 
-    /// Returns the symbolizer's arguments for offsets from the start of the image in memory.
+    /// Returns the symbolizer's arguments for offsets from the start of the test executable in memory.
     private func arguments(_ offsets: [Int]) -> [String] {
         switch system {
         case .linux:
-            return ["--obj=\(image)", "--functions=none"] + offsets.map { "0x" + String($0, radix: 16) }
+            return ["--obj=\(executable)", "--functions=none"] + offsets.map { "0x" + String($0, radix: 16) }
         case .macOS:
-            // The default load address of images. Any address works if the offsets start there, too.
+            // The default load address of test executables. Any address works if the offsets start there, too.
             let start = 0x1_0000_0000
-            return ["-o", image, "-l", "0x" + String(start, radix: 16), "-fullPath", "-i"]
+            return ["-o", executable, "-l", "0x" + String(start, radix: 16), "-fullPath", "-i"]
                 + offsets.map { "0x" + String(start + $0, radix: 16) }
         }
     }
 
     /// Reads a line of the symbolizer's output. That of llvm-symbolizer is `path:line:column`, or `??:0:0` for unknown
-    /// places. That of atos is `function (in image) (path:line)`, with another ending for unknown places.
+    /// places. That of atos is `function (in M.img) (path:line)`, with another ending for unknown places.
     private func place(_ line: Substring) -> SourcePlace? {
         var text = line
         if system == .macOS {
@@ -75,26 +76,27 @@ import InClassTesting
 extension Symbolizer: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAsksForCallsWithinTheImage": testAsksForCallsWithinTheImage,
+            "testFindsCallsWithinTheExecutable": testFindsCallsWithinTheExecutable,
             "testAsksAtosOnMacOS": testAsksAtosOnMacOS,
             "testReadsPlaces": testReadsPlaces,
         ]
     }
 
-    /// Creates a symbolizer that is a shell script, for an image of a thousand bytes.
+    /// Creates a symbolizer that is a shell script, for a test executable of a thousand bytes.
     static func scripted(_ words: String, system: TargetSystem = .linux) throws -> Symbolizer {
         let folder = "\(try temporaryDirectory())/\(UInt32.random(in: 0 ... .max))"
         mkdir(folder, 0o755)
-        try FileAccess.write([UInt8](repeating: 0, count: 1_000), to: "\(folder)/image")
+        try FileAccess.write([UInt8](repeating: 0, count: 1_000), to: "\(folder)/executable")
         let program = "\(folder)/\(system == .macOS ? "atos" : "llvm-symbolizer")"
         try FileAccess.write(Array("#!/bin/sh\n\(words)\n".utf8), to: program)
         chmod(program, 0o755)
-        return Symbolizer(image: "\(folder)/image", clang: "\(folder)/clang", system: system)
+        return Symbolizer(executable: "\(folder)/executable", clang: "\(folder)/clang", system: system)
     }
 
-    private static func testAsksForCallsWithinTheImage() throws {
+    private static func testFindsCallsWithinTheExecutable() throws {
         let symbolizer = try scripted(
-            "[ \"$1 $2\" = \"--obj=$(dirname $0)/image --functions=none\" ] || exit 1; shift 2; for a; do echo $a:1:2; done"
+            "[ \"$1 $2\" = \"--obj=$(dirname $0)/executable --functions=none\" ] || exit 1; shift 2; "
+                + "for a; do echo $a:1:2; done"
         )
         let rows: [([Int], [String])] = [
             ([], []), ([5_000], []), ([16, 32], ["0xf", "0x1f"]), ([999, 1_000, 1], ["0x3e6", "0x1"]),
@@ -105,14 +107,14 @@ extension Symbolizer: SelfTesting {
         }
         expectEqual(try scripted("echo /a:1:2; exit 1").places(of: [1]), [], "one that fails")
         expectEqual(
-            Symbolizer(image: "/no/image", clang: symbolizer.clang, system: .linux).places(of: [1]), [], "no image")
+            Symbolizer(executable: "/no/file", clang: symbolizer.clang, system: .linux).places(of: [1]), [], "no file")
     }
 
-    /// The offsets are the same, but relative to the load address of images.
+    /// The offsets are the same, but relative to the load address of test executables.
     private static func testAsksAtosOnMacOS() throws {
         let symbolizer = try scripted(
-            "[ \"$*\" = \"-o $(dirname $0)/image -l 0x100000000 -fullPath -i 0x10000000f 0x100000020\" ] || exit 1; "
-                + "echo 'static T.a() (in image) (/a.swift:3)'; echo 'main (in image) + 4'", system: .macOS)
+            "[ \"$*\" = \"-o $(dirname $0)/executable -l 0x100000000 -fullPath -i 0x10000000f 0x100000020\" ] || exit 1; "
+                + "echo 'static T.a() (in executable) (/a.swift:3)'; echo 'main (in executable) + 4'", system: .macOS)
         expectEqual(
             symbolizer.places(of: [16, 5_000, 32, 7_000]), [SourcePlace(path: "/a.swift", line: 3, column: 1)])
     }
@@ -124,7 +126,7 @@ extension Symbolizer: SelfTesting {
             ("??:0:0", nil), ("/a.swift:0:4", nil), ("/a.swift:3", nil), ("/a.swift:x:4", nil), ("/a.swift:3:x", nil),
             ("", nil),
         ]
-        let llvm = Symbolizer(image: "", clang: "", system: .linux)
+        let llvm = Symbolizer(executable: "", clang: "", system: .linux)
         for (line, expected) in rows { expectEqual(llvm.place(line), expected, String(line)) }
         let others: [(Substring, SourcePlace?)] = [
             (
@@ -135,7 +137,7 @@ extension Symbolizer: SelfTesting {
             ("T.a() (in M.img) + 4", nil), ("T.a() (in M.img) (<compiler-generated>:0)", nil), ("0x00000001", nil),
             ("T.a() (in M.img)", nil), ("", nil), (")", nil), ("(", nil),
         ]
-        let atos = Symbolizer(image: "", clang: "", system: .macOS)
+        let atos = Symbolizer(executable: "", clang: "", system: .macOS)
         for (line, expected) in others { expectEqual(atos.place(line), expected, String(line)) }
     }
 }

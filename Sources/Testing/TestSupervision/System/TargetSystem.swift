@@ -4,7 +4,7 @@
 
 internal import InClassSystem
 
-/// A system that images are linked for and run on.
+/// A system that test executables are linked for and run on.
 enum TargetSystem: CaseIterable {
     case linux, macOS
 

@@ -1,4 +1,4 @@
-// Starts programs, waits for them, and ends the processes that they leave behind. Worker runs a test image.
+// Starts programs, waits for them, and ends the processes that they leave behind. Worker runs a test executable.
 //
 // Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5).
 

@@ -133,7 +133,7 @@ package enum WaitingParent {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-/// A Boolean value that indicates whether this image runs with the thread sanitizer.
+/// A Boolean value that indicates whether this test executable runs with the thread sanitizer.
 private var isUnderThreadSanitizer: Bool {
     // dlfcn.h: On macOS, `RTLD_DEFAULT` is `((void *) -2)`, and 0 isn't a handle.
     let allImages = TargetSystem.current == .macOS ? UnsafeMutableRawPointer(bitPattern: -2) : nil

@@ -1,4 +1,4 @@
-// Runs a test image in a process, and tracks its state: its announcement, its running test, its time limits and its end.
+// Runs a test executable in a process, and tracks its state: its announcement, its running test, its time limits and its end.
 // TestRun handles its events and gives it tests to run.
 
 internal import InClassSystem
@@ -8,7 +8,7 @@ import TestEvents
 struct WorkerDeath {
     var end: ProcessEnd
     /// The last event of the worker, `crash` or `exit`, if it could send one.
-    var lastWords: TestEvent?
+    var crashReport: TestEvent?
     /// The reason why the supervisor ended the worker, or nil if the worker ended by itself.
     var cause: Cause?
     /// The end of the output of the running test, or of the worker if no test was running.
@@ -76,11 +76,11 @@ final class Worker {
 
     /// The time of the running test, or of the start or the end of the worker.
     private var time = TestTime()
-    /// The factor of all time limits of tests. It is greater than 1 if the image contains a sanitizer.
+    /// The factor of all time limits of tests. It is greater than 1 if the test executable contains a sanitizer.
     private let slowness: Int
     /// A Boolean value that indicates whether the worker has announced its end, after its last test.
     var hasFinished = false
-    var lastWords: TestEvent?
+    var crashReport: TestEvent?
     /// The reason why the supervisor ends the worker, and the time since then.
     private var ending: (cause: WorkerDeath.Cause, time: TestTime)?
     private var end: ProcessEnd?
@@ -88,7 +88,7 @@ final class Worker {
     private var silenceBegin: ContinuousClock.Instant?
     var isOpen: Bool { silenceBegin == nil }
 
-    /// Starts a worker with a module's image.
+    /// Starts a worker with a module's test executable.
     ///
     /// - Parameters:
     ///   - directory: the folder for the temporary directories of the tests.
@@ -114,7 +114,7 @@ final class Worker {
         let plan = part.first.map { "\(part.startIndex):\($0.typeName)" } ?? (isPlanKnown ? "known" : "unknown")
         let (event, command) = (Self.eventDescriptor, Self.eventDescriptor + 1)
         process = try ChildProcess.start(
-            [module.image, "--in-class-worker", module.module, "\(event)", "\(command)", plan],
+            [module.executable, "--in-class-worker", module.module, "\(event)", "\(command)", plan],
             environment: Self.environment(module, options, directory).merging(sanitizers) { $1 },
             descriptors: [
                 (Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), 0), (outputs[0], 1), (outputs[1], 2),
@@ -159,7 +159,7 @@ final class Worker {
         }
         if options.isAccepting { environment["IN_CLASS_ACCEPTING"] = "1" }
         if options.isStable { environment["SWIFT_DETERMINISTIC_HASHING"] = "1" }
-        // An instrumented image writes a profile when it ends.
+        // An instrumented test executable writes a profile when it ends.
         return environment.merging(
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
         ) { $1 }
@@ -277,7 +277,7 @@ final class Worker {
     var patience: Int {
         if !isOpen { return 1 }
         // The process is about to end. If a child process holds the pipe, that end isn't an event.
-        if lastWords != nil { return 5 }
+        if crashReport != nil { return 5 }
         if ending != nil { return 20 }
         return isLimited ? max(1, min(1000, time.left(of: limitMilliseconds) + 1)) : 1000
     }
@@ -286,7 +286,7 @@ final class Worker {
     func checkLimits() {
         if state == .dead { return }
         if ending != nil {
-            if lastWords != nil || ending?.time.isOver(1000, of: process) ?? true {
+            if crashReport != nil || ending?.time.isOver(1000, of: process) ?? true {
                 send(signal: SIGKILL)
             } else {
                 askForPlace()
@@ -336,7 +336,7 @@ final class Worker {
         let countMax = current == nil ? 1 << 20 : options.outputByteCountMax
         let (bytes, omitted) = output(current?.outputStart ?? 0, outputSize, countMax: countMax)
         return WorkerDeath(
-            end: end, lastWords: lastWords, cause: ending?.cause, output: bytes, omittedOutputCount: omitted)
+            end: end, crashReport: crashReport, cause: ending?.cause, output: bytes, omittedOutputCount: omitted)
     }
 
     private var outputSize: Int {

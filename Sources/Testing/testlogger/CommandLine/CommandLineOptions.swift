@@ -41,7 +41,7 @@ enum ColourChoice: String, CaseIterable {
 }
 
 struct CommandLineOptions {
-    /// The words for modules, descriptions, objects and images.
+    /// The words for modules, descriptions, objects and test executables.
     var subjects: [String] = []
     /// All other words: options, their values, and places in sources.
     var optionWords: [String] = []

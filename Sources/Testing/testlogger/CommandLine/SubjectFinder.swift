@@ -1,11 +1,11 @@
-// Finds the modules that arguments of the command line name: modules that were built here, images, or objects.
+// Finds the modules that arguments of the command line name: modules that were built here, test executables, or objects.
 
 internal import InClassSystem
 import TestSupervision
 
 extension ModuleDescription {
-    /// A Boolean value that indicates whether the module is an existing image without a description.
-    var isImage: Bool { module.isEmpty && objects.isEmpty }
+    /// A Boolean value that indicates whether the module is an existing test executable without a description.
+    var isExecutable: Bool { module.isEmpty && objects.isEmpty }
 }
 
 struct SubjectFinder {
@@ -33,7 +33,7 @@ struct SubjectFinder {
         var modules: [ModuleDescription] = []
         if !objects.isEmpty {
             let objects = objects.compactMap(FileAccess.realPath)
-            var module = self.module(image: "\(FileAccess.directory(of: objects.first ?? root))/inclass.img")
+            var module = self.module(executable: "\(FileAccess.directory(of: objects.first ?? root))/inclass.img")
             module.objects = objects
             modules.append(module)
         }
@@ -80,10 +80,10 @@ struct SubjectFinder {
             guard let path = FileAccess.realPath(word) else {
                 throw UsageError(description: "there is no file \(word)")
             }
-            guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
+            guard FileAccess.isExecutable(path), ExecutableCheck.isTestExecutable(path) else {
                 throw UsageError(description: "\(word) isn't a test executable: it has no function inclass_main")
             }
-            return module(image: path)
+            return module(executable: path)
         }
         let built = builtModules()
         if let module = built.first(where: { $0.module == word }) { return module }
@@ -94,10 +94,10 @@ struct SubjectFinder {
         throw UsageError(description: "there is no module '\(word)'" + advice)
     }
 
-    private func module(image: String) -> ModuleDescription {
+    private func module(executable: String) -> ModuleDescription {
         var module = ModuleDescription()
         module.root = root
-        module.image = image
+        module.executable = executable
         return module
     }
 
@@ -129,8 +129,8 @@ struct SubjectFinder {
 
     private typealias Description = (path: String, module: ModuleDescription)
 
-    /// Returns one description for each module: the one that was written last, or whose image was linked last. A build
-    /// without tests links no image.
+    /// Returns one description for each module: the one that was written last, or whose test executable was linked
+    /// last. A build without tests links no test executable.
     private func newest(_ descriptions: [Description]) -> [ModuleDescription] {
         func time(_ path: String) -> Int {
             [path, path.dropLast(".inclass".count) + ".img"].compactMap(FileAccess.modificationTime).max() ?? 0
@@ -156,7 +156,7 @@ import InClassTesting
 extension SubjectFinder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsModulesObjectsAndImages": testFindsModulesObjectsAndImages,
+            "testFindsModulesObjectsAndExecutables": testFindsModulesObjectsAndExecutables,
             "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
             "testPrefersTheNewestBuild": testPrefersTheNewestBuild,
             "testFindsModulesBehindLinks": testFindsModulesBehindLinks,
@@ -193,7 +193,7 @@ extension SubjectFinder: SelfTesting {
 
     private static func modules(_ subjects: [ModuleDescription]) -> [String] { subjects.map(\.module) }
 
-    private static func testFindsModulesObjectsAndImages() throws {
+    private static func testFindsModulesObjectsAndExecutables() throws {
         let root = try package()
         let subjects = SubjectFinder(directory: root)
         expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
@@ -203,16 +203,16 @@ extension SubjectFinder: SelfTesting {
         let found = try subjects.find(["\(root)/x.o", "Apple", "\(root)/Sources/../y.o"])
         let objects = try requireNotNil(found.first)
         expectEqual(objects.objects, ["\(root)/x.o", "\(root)/y.o"])
-        expectEqual(objects.image, "\(root)/inclass.img")
+        expectEqual(objects.executable, "\(root)/inclass.img")
         expectEqual(objects.root, root)
         expectEqual(modules(found), ["", "Apple"])
         #if os(Linux)
-        let image = try requireNotNil(FileAccess.realPath("/proc/self/exe"))
-        expectEqual(try subjects.find([image]).map(\.image), [image])
+        let executable = try requireNotNil(FileAccess.realPath("/proc/self/exe"))
+        expectEqual(try subjects.find([executable]).map(\.executable), [executable])
         #endif
         try FileAccess.write(Array("module".utf8), to: "\(root)/bad.inclass")
         let rows = [
-            ("\(root)/z.o", "there is no object \(root)/z.o"), ("/no/image", "there is no file /no/image"),
+            ("\(root)/z.o", "there is no object \(root)/z.o"), ("/no/executable", "there is no file /no/executable"),
             ("\(root)/x.o/..", "there is no file \(root)/x.o/.."),
             ("/bin/sh", "/bin/sh isn't a test executable: it has no function inclass_main"),
             ("\(root)/Package.swift", "\(root)/Package.swift isn't a test executable: it has no function inclass_main"),
@@ -249,7 +249,7 @@ extension SubjectFinder: SelfTesting {
         mkdir(other, 0o755)
         try describe("Pear", "target\tother", in: other)
         let folder = "\(root)/\(descriptions)"
-        // The newest description or image is used.
+        // The newest description or test executable is used.
         let steps: [(path: String, second: Int, target: String)] = [
             ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
             ("\(other)/Pear.img", 2_000, "other"), ("\(folder)/Pear.img", 3_000, ""),

@@ -112,7 +112,7 @@ extension SubjectRunner {
         expectEqual(try scene.outcome("--changed"), nothing)
         // The source was saved within one step of the file system's clock.
         try save("M.build/a.d", at: 4_000_000_000)
-        let time = try requireNotNil(FileAccess.modificationTime(of: "\(scene.module.image).memory"))
+        let time = try requireNotNil(FileAccess.modificationTime(of: "\(scene.module.executable).memory"))
         let moment = timespec(tv_sec: time / 1_000_000_000, tv_nsec: time % 1_000_000_000)
         utimensat(AT_FDCWD, scene.module.sources[0], [moment, moment], 0)
         expectEqual(try scene.outcome("--changed"), ["passed", all], "as old as the memory")

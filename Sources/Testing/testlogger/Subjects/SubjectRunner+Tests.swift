@@ -1,4 +1,4 @@
-// Tests whole commands. Shell scripts replace the compiler and the test image. The modules are linked and run, and the
+// Tests whole commands. Shell scripts replace the compiler and the test executable. The modules are linked and run, and the
 // exit status and the output are compared.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -69,7 +69,7 @@ extension SubjectRunner: SelfTesting {
             ("-v", ["failed", "passed T.a", failure, "failed T.b", skip, all]),
             ("--slow 60000 --filter T.a|T.c", ["passed", skip, "2 tests, 1 passed, 1 skipped"]),
             ("--fail-fast --skip T.a", ["failed", failure, "2 tests, 0 passed, 1 failed, 1 not run"]),
-            ("--jobs x", ["none"]), ("/no/image", ["usage", "error: there is no file /no/image"]),
+            ("--jobs x", ["none"]), ("/no/executable", ["usage", "error: there is no file /no/executable"]),
         ]
         for row in rows {
             expectEqual(try scene.outcome(row.words.split(separator: " ").map(String.init)), row.outcome, row.words)
@@ -93,7 +93,7 @@ extension SubjectRunner: SelfTesting {
         expectEqual(try scene.outcome(changed: obstacle), ["notRun", "\(start)no toolchain"])
         expectEqual(try scene.outcome(changed: unsupported), ["notRun", "\(start)no such language"])
         expectEqual(try scene.outcome(), ["passed", "1 test, 1 passed"])
-        unlink(scene.module.image)
+        unlink(scene.module.executable)
         try scene.write("#!/bin/sh\necho undefined; exit 1\n", to: "clang")
         chmod(scene.module.clang, 0o755)
         symlink(scene.module.clang, "\(scene.folder)/ld.lld")
@@ -127,7 +127,7 @@ extension SubjectRunner: SelfTesting {
         try expect(scene, warned, goesOn: true, if: obstacle)
         try expect(scene, ["notRun", "\(error)no such language"], goesOn: false, if: unsupported)
         try expect(scene, ["passed"], goesOn: true, ["IN_CLASS_TESTS_OFF": "1"])
-        expectFalse(FileAccess.exists(scene.module.image), "nothing was linked")
+        expectFalse(FileAccess.exists(scene.module.executable), "nothing was linked")
         for no in ["0", "", "false", "NO", "off"] {
             let variables = ["IN_CLASS_TESTS_OFF": no, "IN_CLASS_TESTS_REQUIRED": no]
             try expect(scene, warned, goesOn: true, if: obstacle, variables)

@@ -29,8 +29,8 @@ final class SubjectRunner {
     /// The fixes that add unlisted tests to their lists.
     private(set) var listFixes: [SourceFixIt] = []
     private var skippedTests: Set<String> = []
-    /// The images that an earlier repetition has linked.
-    private var linkedImages: Set<String> = []
+    /// The test executables that an earlier repetition has linked.
+    private var linkedExecutables: Set<String> = []
 
     private let reports: RequestedReports
 
@@ -47,7 +47,7 @@ final class SubjectRunner {
 
     /// Runs the tests of a module. Afterwards, `status` is the worst status so far.
     func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
-        if module.isImage { return test(module, runOptions) }
+        if module.isExecutable { return test(module, runOptions) }
         if advise(module) { return }
         if module.isIndirect, !module.usesLibrary {
             return absences.append("error: \(name(of: module)) lists no tests")
@@ -103,23 +103,23 @@ final class SubjectRunner {
         if new == .failed || new == .notRun && status != .failed { status = new }
     }
 
-    /// Links the image of a module unless an earlier repetition has linked it.
+    /// Links the test executable of a module unless an earlier repetition has linked it.
     ///
-    /// - Returns: false if the image can't be run.
+    /// - Returns: false if the test executable can't be run.
     private func link(_ module: ModuleDescription) -> Bool {
-        if linkedImages.contains(module.image) { return true }
+        if linkedExecutables.contains(module.executable) { return true }
         do throws(LinkError) {
             if options.marker != nil, module.isBuiltWithoutTests {
                 guard module.listsTests else { return false }
                 throw .obstacle("Swift Build doesn't compile them for '--product' and 'swift run'; use 'swift build'")
             }
-            guard try ImageLinker(module).link() != .compiledOut else {
+            guard try TestLinker(module).link() != .compiledOut else {
                 absences.append(
                     "error: the tests of \(name(of: module)) are compiled out of this build; "
                         + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
                 return false
             }
-            linkedImages.insert(module.image)
+            linkedExecutables.insert(module.executable)
             return true
         } catch {
             report(error, of: module)
@@ -214,7 +214,7 @@ final class SubjectRunner {
     }
 
     private func name(of module: ModuleDescription) -> String {
-        module.module.isEmpty ? module.image : "module '\(module.module)'"
+        module.module.isEmpty ? module.executable : "module '\(module.module)'"
     }
 
     private func noteAbsence(_ module: ModuleDescription, _ plan: [PlannedTest], _ paths: PathStyle) {
@@ -250,7 +250,7 @@ extension SubjectRunner {
     /// Starts gdb or lldb on a test of the first subject that has it, with a breakpoint where the test begins.
     func debug(_ test: String, _ modules: [ModuleDescription]) -> ExitStatus {
         var names: [String] = []
-        for module in modules where module.isImage || link(module) {
+        for module in modules where module.isExecutable || link(module) {
             var listing = RunOptions()
             listing.isListing = true
             let run = TestRun(module, options: listing) { _ in }
@@ -275,16 +275,16 @@ extension SubjectRunner {
             TestLogger.complain("there is no \(chosen.joined(separator: " or ")) on the PATH")
             return .notRun
         }
-        let image = [module.image, "--in-class-debug", module.module, workerName]
+        let executable = [module.executable, "--in-class-debug", module.module, workerName]
         var words = [program]
         if FileAccess.name(of: program).hasPrefix("lldb") {
             if let place { words += ["-o", "breakpoint set --file \(place.path) --line \(place.line)"] }
-            words += ["--"] + image
+            words += ["--"] + executable
         } else {
             // Swift's own crash reporter would handle the crash before the debugger does.
             words += ["-q", "-ex", "set breakpoint pending on", "-ex", "set environment SWIFT_BACKTRACE enable=no"]
             if let place { words += ["-ex", "break \(place.path):\(place.line)"] }
-            words += ["--args"] + image
+            words += ["--args"] + executable
         }
         fflush(nil)
         var arguments = words.map { strdup($0) } + [nil]

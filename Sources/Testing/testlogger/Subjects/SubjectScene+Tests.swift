@@ -1,4 +1,4 @@
-// Creates the package for the tests of whole commands: a module whose compiler and test image are shell scripts.
+// Creates the package for the tests of whole commands: a module whose compiler and test executable are shell scripts.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -16,7 +16,7 @@ extension SubjectRunner {
         let folder: String
 
         init(_ tests: [TestRun.Script], opening: String = "") throws {
-            let script = try TestRun.image(tests, opening: opening).image
+            let script = try TestRun.executable(tests, opening: opening).executable
             folder = "\(FileAccess.realPath(FileAccess.directory(of: script)) ?? "")/\(UInt32.random(in: 0 ... .max))"
             mkdir(folder, 0o755)
             description = "\(folder)/M.inclass"
@@ -25,7 +25,7 @@ extension SubjectRunner {
             module.root = folder
             module.sources = ["\(folder)/a.swift"]
             module.objects = ["\(folder)/a.o"]
-            module.image = "\(folder)/M.img"
+            module.executable = "\(folder)/M.img"
             module.bundleFolder = folder
             module.clang = "\(folder)/clang"
             try write("import InClassTesting\nfunc f() {\n    expectEqual(f, 2)\n}\n", to: "a.swift")
@@ -69,8 +69,8 @@ extension SubjectRunner {
 
         /// Returns what the tests wrote to `$0.log` since the last call, without newlines.
         func log() throws -> String {
-            let text = try FileAccess.exists("\(module.image).log") ? text("M.img.log") : ""
-            unlink("\(module.image).log")
+            let text = try FileAccess.exists("\(module.executable).log") ? text("M.img.log") : ""
+            unlink("\(module.executable).log")
             return text.replacing("\n", with: "")
         }
 
@@ -83,7 +83,7 @@ extension SubjectRunner {
             let lines =
                 [
                     ("module", module.module), ("target", module.target), ("root", module.root),
-                    ("image", module.image), ("bundles", module.bundleFolder), ("clang", module.clang),
+                    ("test-executable", module.executable), ("bundles", module.bundleFolder), ("clang", module.clang),
                     ("obstacle", module.obstacle), ("unsupported", module.unsupported), ("advice", module.advice),
                     ("indirect", module.isIndirect ? "yes" : ""),
                 ] + module.sources.map { ("source", $0) } + module.objects.map { ("object", $0) }

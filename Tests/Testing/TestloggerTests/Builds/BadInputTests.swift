@@ -281,7 +281,7 @@ extension PackageTests {
                 ["clang", "--target=\(target)", "-c", "other.c", "-o", "other.o"], in: package.folder)
             #expect(compiled.status == 0, "\(compiled)")
             try expectNotRun(
-                changing: "image\t", to: "object\t\(object)",
+                changing: "test-executable\t", to: "object\t\(object)",
                 because: "\(object) is an object for another machine; cross-compiled tests can't run here")
             let result = try package.testlogger([object])
             #expect(result.status == 3)
@@ -309,7 +309,8 @@ extension PackageTests {
 
         /// Files that can't be written, missing objects and files that aren't objects are errors.
         @Test func reportsWhyTestsCannotRun() throws {
-            try expectFailed(adding: "image\t/nowhere/Stock.img", because: "cannot create /nowhere/Stock.img.link")
+            try expectFailed(
+                adding: "test-executable\t/nowhere/Stock.img", because: "cannot create /nowhere/Stock.img.link")
             try expectFailed(adding: "file-map\t/nowhere/map.json", because: "cannot open /nowhere/map.json")
             try expectFailed(adding: "object\t/nowhere/some.o", because: "cannot open /nowhere/some.o")
             try expectFailed(adding: "object\t/", because: "cannot read /: Is a directory")
@@ -317,12 +318,12 @@ extension PackageTests {
             try package.write("no object\n", to: "text.o")
             try expectFailed(adding: "object\t\(package.file("text.o").path)", because: "text.o isn't an object file")
             try expectFailed(adding: "unsupported\tit is not", because: "it is not")
-            // The linker can't write the image because a folder has its path. The linker's own message is shown.
+            // The linker can't write the test executable because a folder has its path. The linker's own message is shown.
             let text = try String(contentsOfFile: description(), encoding: .utf8)
             let folder = package.file("folder.img")
             try FileManager.default.createDirectory(
                 at: folder.appending(path: "full"), withIntermediateDirectories: true)
-            try package.write(text + "image\t\(folder.path)\n", to: "Failing.inclass")
+            try package.write(text + "test-executable\t\(folder.path)\n", to: "Failing.inclass")
             let result = try package.testlogger(["--marker", "failing", package.file("Failing.inclass").path])
             #expect(result.status == 3 && !package.exists("failing"), "\(result)")
         }
@@ -377,13 +378,13 @@ extension PackageTests {
 
         // MARK: Arguments
 
-        /// A module's name, its objects and its image all select the same tests.
-        @Test func acceptsModulesObjectsAndImages() throws {
+        /// A module's name, its objects and its test executable all select the same tests.
+        @Test func acceptsModulesObjectsAndExecutables() throws {
             let description = try description()
             let expected = "passed Stock.testAdds\npassed Stock.testRuns\n2 tests, 2 passed\n"
             #expect(try package.testlogger(["-v", "--stable-output", "Stock"]).output == expected)
-            let image = description.replacing(".inclass", with: ".img")
-            #expect(try package.testlogger(["-v", "--stable-output", image]).output == expected)
+            let executable = description.replacing(".inclass", with: ".img")
+            #expect(try package.testlogger(["-v", "--stable-output", executable]).output == expected)
             let objects = package.built(".swift.o").filter {
                 $0.hasSuffix("/debug/Stock.build/Stock.swift.o") || $0.contains("/debug/InClassTesting.build/")
             }

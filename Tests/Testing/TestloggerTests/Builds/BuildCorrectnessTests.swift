@@ -315,14 +315,14 @@ extension PackageTests {
             }
             let program = try RunningPrograms.start(
                 ["swift", "package", "testlogger", "-vv", "--timeout", "1000000", "Shelf"], in: package.folder)
-            try program.wait(for: "the test image") { try package.processes().count >= 4 && hasImage() }
+            try program.wait(for: "the test executable") { try package.processes().count >= 4 && hasTestExecutable() }
             program.send(SIGTERM)
             _ = try program.result()
             try RunningPrograms.wait(for: "the end of all processes") { try package.processes().isEmpty }
         }
 
-        /// Returns whether a test image is running.
-        private func hasImage() throws -> Bool {
+        /// Returns whether a test executable is running.
+        private func hasTestExecutable() throws -> Bool {
             try package.processes().contains { process in
                 let words = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))
                 return words.map { String(decoding: $0, as: UTF8.self).contains("Shelf.img") } ?? false

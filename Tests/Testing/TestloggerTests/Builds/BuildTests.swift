@@ -13,7 +13,7 @@ extension PackageTests {
 
         /// Returns how often the tests have run. The tests record each run themselves.
         private func runs(_ package: FixturePackage) throws -> Int {
-            // The build and the command have separate images, each with its own record.
+            // The build and the command have separate test executables, each with its own record.
             try package.built(".img.runs").map { path in
                 try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
             }.reduce(0, +)

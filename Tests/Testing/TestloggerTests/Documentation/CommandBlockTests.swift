@@ -375,8 +375,8 @@ extension PackageTests.CommandBlockTests {
             let words = results[1].output
             #expect(words.contains("\(package.file(Self.stack).path):34 "), "the line of the test: \(words)")
             #expect(words.contains(".img --in-class-debug Stacks Stack.testPush\n"), "\(words)")
-            let image = try runner.runs(0)[0]
-            #expect(image.text.contains("Stack.testPush is over"), "\(image)")
+            let executable = try runner.runs(0)[0]
+            #expect(executable.text.contains("Stack.testPush is over"), "\(executable)")
         }
     }
 }

@@ -95,14 +95,14 @@ extension PackageTests {
             #expect(none.text.contains("nothing"), "\(none)")
         }
 
-        /// `--accept` doesn't change a source that is newer than its object, even if the image was linked after the
+        /// `--accept` doesn't change a source that is newer than its object, even if the test executable was linked after the
         /// change.
         @Test(arguments: [false, true])
         func refusesChangedSource(isRelinked: Bool) throws {
             let changed = Data("// A line more.\n".utf8) + original
             try put(changed, Date())
             if isRelinked {
-                for image in package.built("/Accepting.img") { try FileManager.default.removeItem(atPath: image) }
+                for path in package.built("/Accepting.img") { try FileManager.default.removeItem(atPath: path) }
             }
             let result = try package.testlogger(["--stable-output", "--accept", "Accepting"])
             #expect(result.status != 0)

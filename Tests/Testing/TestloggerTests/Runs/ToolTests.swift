@@ -40,7 +40,7 @@ extension TestloggerTests {
                     "coverage: \(reached * 100 / counts.count) % of \(counts.count) lines of Sources/Ledger/Account.swift\n"
                 ),
                 "\(result)")
-            // No raw profiles of the image are left behind.
+            // No raw profiles of the test executable are left behind.
             #expect(package.built(".profraw").filter { $0.contains("Ledger.img") } == [])
         }
 
@@ -100,11 +100,11 @@ extension TestloggerTests {
 
         // MARK: Watching
 
-        @Test func refusesToWatchOtherImages() throws {
+        @Test func refusesToWatchOtherExecutables() throws {
             let package = try SharedPackages.diagnostics.get()
             #expect(try package.testlogger(["--list", "Watched"]).status == 0)
-            let image = try #require(package.built("/Watched.img").first)
-            let result = try package.testlogger(["--watch", image])
+            let executable = try #require(package.built("/Watched.img").first)
+            let result = try package.testlogger(["--watch", executable])
             #expect(result.status == 2 && result.errors.contains("'--watch' needs modules"), "\(result)")
         }
     }

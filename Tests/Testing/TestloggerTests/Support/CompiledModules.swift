@@ -127,16 +127,16 @@ struct CompiledModule {
         return index + 1
     }
 
-    /// Writes a module's description for testlogger. The path of the test image is next to that of the description.
+    /// Writes a module's description for testlogger. The path of the test executable is next to that of the description.
     fileprivate static func describe(
         _ module: String, of root: URL, sources: [URL], objects: [URL], in file: URL
     ) throws {
-        let image = file.deletingPathExtension().appendingPathExtension("img")
+        let executable = file.deletingPathExtension().appendingPathExtension("img")
         // The clang of the toolchain that compiles the module, as in the descriptions that the plugins write.
         let compiler = RunningPrograms.path(of: "swiftc").map { URL(filePath: $0).resolvingSymlinksInPath() }
         let clang = compiler?.deletingLastPathComponent().appending(path: "clang").path ?? ""
         let lines =
-            ["module\t\(module)", "target\t\(module)", "root\t\(root.path)", "image\t\(image.path)"]
+            ["module\t\(module)", "target\t\(module)", "root\t\(root.path)", "test-executable\t\(executable.path)"]
             + (FileManager.default.isExecutableFile(atPath: clang) ? ["clang\t\(clang)"] : [])
             + sources.map { "source\t\($0.path)" } + objects.map { "object\t\($0.path)" }
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)

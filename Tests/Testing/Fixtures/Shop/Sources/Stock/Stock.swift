@@ -1,4 +1,4 @@
-// A library that tests itself, and counts in a file beside its test image how often.
+// A library that tests itself, and counts in a file beside its test executable how often.
 // swift-format-ignore-file
 
 public struct Stock {

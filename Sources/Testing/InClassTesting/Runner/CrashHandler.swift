@@ -6,7 +6,7 @@
 internal import InClassTestingSystem
 
 /// The crash and exit handlers of a worker process.
-enum LastWords {
+enum CrashHandler {
     private typealias Backtrace = @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
 
     private static let frameCountMax = Int(inclass_frame_count_max)
@@ -17,7 +17,7 @@ enum LastWords {
     // tests sets these between tests; handlers only read.
     private nonisolated(unsafe) static var descriptor: Int32 = -1
     private nonisolated(unsafe) static var process: pid_t = 0
-    private nonisolated(unsafe) static var imageStart: UInt = 0
+    private nonisolated(unsafe) static var executableStart: UInt = 0
     private nonisolated(unsafe) static var frames =
         UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: frameCountMax)
     private nonisolated(unsafe) static var backtrace: Backtrace?
@@ -32,17 +32,17 @@ enum LastWords {
         self.descriptor = descriptor
         process = getpid()
         _ = frames  // allocated now, because a handler must not allocate
-        imageStart = SystemSymbol.image.start
+        executableStart = SystemSymbol.executable.start
         backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads the unwinder, which a handler must not do
         let onStack = Int32(SA_ONSTACK)
         for signal in crashSignals {
             let once = onStack | Int32(bitPattern: UInt32(SA_RESETHAND))
-            inclass_report(signal, { number, _, context in LastWords.report(signal: number, context) }, once)
+            inclass_report(signal, { number, _, context in CrashHandler.report(signal: number, context) }, once)
         }
-        inclass_report(SIGPROF, { number, _, context in LastWords.report(signal: number, context) }, onStack)
+        inclass_report(SIGPROF, { number, _, context in CrashHandler.report(signal: number, context) }, onStack)
         inclass_ignore(SIGPIPE, 1)
-        atexit { LastWords.reportExit() }
+        atexit { CrashHandler.reportExit() }
         prepareThread()
     }
 
@@ -118,7 +118,7 @@ enum LastWords {
     private static func send(_ number: Int32, _ context: UnsafeMutableRawPointer? = nil) {
         // A child process that a test has forked ends without ending the test.
         if getpid() != process { return }
-        inclass_send_report(descriptor, number, frames, Int32(backtraceFrames(context)), imageStart)
+        inclass_send_report(descriptor, number, frames, Int32(backtraceFrames(context)), executableStart)
     }
 }
 

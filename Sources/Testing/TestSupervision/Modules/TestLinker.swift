@@ -1,9 +1,9 @@
-// Links a module's objects into a test image: an ordinary executable with InClassTesting's main function, so that debuggers,
-// sanitizers and coverage tools work as usual.
+// Links a module's objects into a test executable: an ordinary executable with InClassTesting's main function, so that
+// debuggers, sanitizers and coverage tools work as usual.
 
 internal import InClassSystem
 
-/// The reason why an image can't be linked.
+/// The reason why a test executable can't be linked.
 package enum LinkError: Error, CustomStringConvertible {
     /// The tests can't run on this machine: a part of the toolchain is missing, or the objects are for another machine.
     case obstacle(String)
@@ -21,13 +21,13 @@ package enum LinkError: Error, CustomStringConvertible {
 
 package enum LinkOutcome: Equatable, Sendable {
     case linked
-    /// The image is newer than all its objects.
+    /// The test executable is newer than all its objects.
     case upToDate
     /// The objects don't contain InClassTesting, as in a release build without `IN_CLASS_TESTS`.
     case compiledOut
 }
 
-package struct ImageLinker {
+package struct TestLinker {
     private let description: ModuleDescription
     private let system: TargetSystem
 
@@ -38,7 +38,7 @@ package struct ImageLinker {
         self.system = system
     }
 
-    /// Links the image unless it is newer than all its parts.
+    /// Links the test executable unless it is newer than all its parts.
     package func link() throws(LinkError) -> LinkOutcome {
         if !description.obstacle.isEmpty { throw .obstacle(description.obstacle) }
         if !description.unsupported.isEmpty { throw .failed(description.unsupported) }
@@ -99,14 +99,16 @@ package struct ImageLinker {
             sdk: system == .macOS ? try MacSDK.path() : "")
     }
 
-    private var responsePath: String { "\(description.image).link" }
+    private var responsePath: String { "\(description.executable).link" }
 
     private func isUpToDate(_ objects: [String], _ words: [String]) -> Bool {
-        guard let image = FileAccess.modificationTime(of: description.image),
+        guard let linked = FileAccess.modificationTime(of: description.executable),
             let response = try? FileAccess.contents(of: responsePath),
             String(decoding: response, as: UTF8.self).hasPrefix(responseFile(objects, words))
         else { return false }
-        return (objects + description.libraryFiles).allSatisfy { (FileAccess.modificationTime(of: $0) ?? .max) < image }
+        return (objects + description.libraryFiles).allSatisfy {
+            (FileAccess.modificationTime(of: $0) ?? .max) < linked
+        }
     }
 
     /// Returns the words with the quotes and escapes of response files, one per line. An empty line at the end distinguishes
@@ -116,7 +118,7 @@ package struct ImageLinker {
     }
 
     private func link(_ objects: [String], _ words: [String], _ found: [String]) throws(LinkError) {
-        let temporary = "\(description.image).\(getpid())"
+        let temporary = "\(description.executable).\(getpid())"
         var response = responseFile(objects, words)
         for word in found { response += "\"\(word)\"\n" }
         let result: (end: ProcessEnd, output: [UInt8])
@@ -131,8 +133,8 @@ package struct ImageLinker {
             if case .killed(let signal) = result.end { throw .failed("the linker was ended by signal \(signal)") }
             throw .refused(String(decoding: result.output, as: UTF8.self))
         }
-        guard rename(temporary, description.image) == 0 else {
-            let error = SystemError("rename \(temporary) to \(description.image)")
+        guard rename(temporary, description.executable) == 0 else {
+            let error = SystemError("rename \(temporary) to \(description.executable)")
             unlink(temporary)
             unlink(responsePath)
             throw .failed(error.description)
@@ -147,10 +149,10 @@ package struct ImageLinker {
         throw .obstacle("there is no \(linker) beside \(clang) or on the PATH")
     }
 
-    /// Creates links to the built resource bundles in the folder of the image, where generated accessors expect them.
+    /// Creates links to the built resource bundles in the folder of the test executable, where generated accessors expect them.
     private func linkBundles() {
         guard !description.bundleFolder.isEmpty else { return }
-        let folder = FileAccess.directory(of: description.image)
+        let folder = FileAccess.directory(of: description.executable)
         for name in FileAccess.names(in: description.bundleFolder)
         where name.hasSuffix(".bundle") || name.hasSuffix(".resources") {
             symlink("\(description.bundleFolder)/\(name)", "\(folder)/\(name)")
@@ -168,22 +170,22 @@ extension String {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-enum ImageLinkerTests {}
+enum TestLinkerTests {}
 
-extension ImageLinkerTests: SelfTesting {
+extension TestLinkerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRelinksAfterChanges": testRelinksAfterChanges,
             "testLinksLibrariesTheObjectsNeed": testLinksLibrariesTheObjectsNeed,
             "testLinksWithOptionsForMacOS": testLinksWithOptionsForMacOS,
             "testDistinguishesMissingLinkerFromLinkErrors": testDistinguishesMissingLinkerFromLinkErrors,
-            "testLinksBundlesBesideTheImage": testLinksBundlesBesideTheImage,
+            "testLinksBundlesBesideTheExecutable": testLinksBundlesBesideTheExecutable,
         ]
             + .each("testReportsWhyLinkingFails", brokenModules) { row in
                 var module = try module()
                 try row.change(&module)
                 let error = try requireNotNil(
-                    expectThrows(LinkError.self, row.text) { _ = try ImageLinker(module).link() })
+                    expectThrows(LinkError.self, row.text) { _ = try TestLinker(module).link() })
                 expectTrue("\(error)".contains(row.text), "\(error)")
                 expectEqual(kind(error), row.kind, row.text)
             }
@@ -195,11 +197,11 @@ extension ImageLinkerTests: SelfTesting {
     ) throws -> ModuleDescription {
         let folder = try temporaryDirectory()
         let root = "\(folder)/\(UInt32.random(in: 0 ... .max))"
-        for path in [root, "\(root)/bin", "\(root)/images"] { mkdir(path, 0o755) }
+        for path in [root, "\(root)/bin", "\(root)/executables"] { mkdir(path, 0o755) }
         var module = ModuleDescription()
         module.module = "M"
         module.objects = ["\(root)/a \"b\".o"]
-        module.image = "\(root)/images/M.img"
+        module.executable = "\(root)/executables/M.img"
         module.clang = "\(root)/bin/clang"
         try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array(names.utf8), to: module.objects[0])
         try FileAccess.write(Array("#!/bin/sh\necho >> $0.calls\n\(compiler)\n".utf8), to: module.clang)
@@ -210,13 +212,13 @@ extension ImageLinkerTests: SelfTesting {
 
     /// Returns the arguments that the compiler received.
     private static func words(_ module: ModuleDescription) throws -> [String] {
-        String(decoding: try FileAccess.contents(of: "\(module.image).link"), as: UTF8.self)
+        String(decoding: try FileAccess.contents(of: "\(module.executable).link"), as: UTF8.self)
             .split(separator: "\n").map(String.init)
     }
 
     private static func testRelinksAfterChanges() throws {
         var module = try module()
-        func link() throws -> LinkOutcome { try ImageLinker(module).link() }
+        func link() throws -> LinkOutcome { try TestLinker(module).link() }
         func make(_ path: String, at second: Int) {
             let moment = timeval(tv_sec: .init(second), tv_usec: 0)
             utimes(path, [moment, moment])
@@ -224,23 +226,24 @@ extension ImageLinkerTests: SelfTesting {
         expectEqual(try link(), .linked)
         expectEqual(try words(module).first, "\"\(module.objects[0].replacing("\"", with: "\\\""))\"")
         make(module.objects[0], at: 1_000)
-        make(module.image, at: 2_000)
+        make(module.executable, at: 2_000)
         expectEqual(try link(), .upToDate)
         module.libraries = ["z"]
         expectEqual(try link(), .linked, "with another library")
         expectTrue(try words(module).contains("\"-lz\""))
-        make(module.image, at: 1_000)
+        make(module.executable, at: 1_000)
         expectEqual(try link(), .linked, "of the same age")
-        make(module.image, at: 2_000)
+        make(module.executable, at: 2_000)
         make(module.objects[0], at: 3_000)
         expectEqual(try link(), .linked, "the object is newer")
-        unlink(module.image)
-        expectEqual(try link(), .linked, "the image is gone")
+        unlink(module.executable)
+        expectEqual(try link(), .linked, "the executable is gone")
         expectEqual(try FileAccess.contents(of: "\(module.clang).calls").count, 5)
-        expectEqual(FileAccess.names(in: FileAccess.directory(of: module.image)).sorted(), ["M.img", "M.img.link"])
+        let folder = FileAccess.directory(of: module.executable)
+        expectEqual(FileAccess.names(in: folder).sorted(), ["M.img", "M.img.link"])
         let other = try Self.module(names: "main")
-        expectEqual(try ImageLinker(other).link(), .compiledOut)
-        expectFalse(FileAccess.exists(other.image))
+        expectEqual(try TestLinker(other).link(), .compiledOut)
+        expectFalse(FileAccess.exists(other.executable))
     }
 
     private static func testLinksLibrariesTheObjectsNeed() throws {
@@ -249,7 +252,7 @@ extension ImageLinkerTests: SelfTesting {
         module.searchPaths = ["/s p"]
         module.linkerOptions = ["-pthread"]
         module.usesCPlusPlus = true
-        expectEqual(try ImageLinker(module).link(), .linked)
+        expectEqual(try TestLinker(module).link(), .linked)
         let words = try words(module)
         for word in ["-L/s p", "-Wl,-rpath,/s p", "-pthread", "-lstdc++"] {
             expectTrue(words.contains("\"\(word)\""), word)
@@ -258,7 +261,7 @@ extension ImageLinkerTests: SelfTesting {
             .words(for: [.address, .thread, .undefined])
         expectEqual(words.suffix(asked.count), asked.map { "\"\($0)\"" }[...])
         module.usesCPlusPlus = false
-        expectEqual(try ImageLinker(module).link(), .linked, "with the last word less")
+        expectEqual(try TestLinker(module).link(), .linked, "with the last word less")
         expectFalse(try Self.words(module).contains("\"-lstdc++\""))
     }
 
@@ -274,17 +277,17 @@ extension ImageLinkerTests: SelfTesting {
         let sdk = Environment.value(of: "SDKROOT")
         setenv("SDKROOT", "/MacOSX15.sdk", 1)
         defer { if let sdk { setenv("SDKROOT", sdk, 1) } else { unsetenv("SDKROOT") } }
-        expectEqual(try ImageLinker(module, for: .macOS).link(), .linked)
+        expectEqual(try TestLinker(module, for: .macOS).link(), .linked)
         let words = try words(module).map { $0.dropFirst().dropLast() }
         expectEqual(words[2..<4].joined(separator: " "), "-isysroot /MacOSX15.sdk")
         expectEqual(words.suffix(2).joined(separator: " "), "-lc++ -fsanitize=address")
         try FileAccess.write(ObjectFile.machO(names: ["_main"]), to: module.objects[0])
-        expectEqual(try ImageLinker(module, for: .macOS).link(), .compiledOut)
+        expectEqual(try TestLinker(module, for: .macOS).link(), .compiledOut)
         var foreign = ObjectFile.machO()
         foreign[4] ^= 1
         try FileAccess.write(foreign, to: module.objects[0])
         expectEqual(
-            expectThrows(LinkError.self) { _ = try ImageLinker(module, for: .macOS).link() }.map(kind), "obstacle",
+            expectThrows(LinkError.self) { _ = try TestLinker(module, for: .macOS).link() }.map(kind), "obstacle",
             "an object of another processor")
     }
 
@@ -301,7 +304,7 @@ extension ImageLinkerTests: SelfTesting {
                 "obstacle", "is an object for another machine",
                 { try FileAccess.write([0, 0x61, 0x73, 0x6D, 1], to: $0.objects[0]) }
             ),
-            ("failed", "cannot rename", { mkdir($0.image, 0o755) }),
+            ("failed", "cannot rename", { mkdir($0.executable, 0o755) }),
         ]
     }
 
@@ -323,27 +326,27 @@ extension ImageLinkerTests: SelfTesting {
         ]
         for (compiler, hasLinker, kind, text) in rows {
             let module = try module(compiler: "\(compiler)", hasLinker: hasLinker)
-            let error = try requireNotNil(expectThrows(LinkError.self, kind) { _ = try ImageLinker(module).link() })
+            let error = try requireNotNil(expectThrows(LinkError.self, kind) { _ = try TestLinker(module).link() })
             expectEqual(self.kind(error), kind, compiler)
             expectEqual("\(error)", text, compiler)
-            expectEqual(FileAccess.names(in: FileAccess.directory(of: module.image)), [], "what is left")
+            expectEqual(FileAccess.names(in: FileAccess.directory(of: module.executable)), [], "what is left")
         }
         if FileAccess.exists("/bin/\(TargetSystem.current.linker)") { return }
         let module = try module(compiler: "exit 1", hasLinker: false)
-        let error = expectThrows(LinkError.self) { _ = try ImageLinker(module).link() }
+        let error = expectThrows(LinkError.self) { _ = try TestLinker(module).link() }
         expectEqual(error.map(kind), "obstacle", "there is no linker")
     }
 
-    private static func testLinksBundlesBesideTheImage() throws {
+    private static func testLinksBundlesBesideTheExecutable() throws {
         var module = try module()
         module.bundleFolder = "\(FileAccess.directory(of: module.clang))/products"
         mkdir(module.bundleFolder, 0o755)
         for name in ["P_M.bundle", "P_M.resources", "M.o"] {
             try FileAccess.write([], to: "\(module.bundleFolder)/\(name)")
         }
-        _ = try ImageLinker(module).link()
+        _ = try TestLinker(module).link()
         expectEqual(
-            FileAccess.names(in: FileAccess.directory(of: module.image)).sorted(),
+            FileAccess.names(in: FileAccess.directory(of: module.executable)).sorted(),
             ["M.img", "M.img.link", "P_M.bundle", "P_M.resources"])
     }
 }

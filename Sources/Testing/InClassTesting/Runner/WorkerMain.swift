@@ -1,35 +1,36 @@
-// The main function of a test image: sends the plan to the supervisor, then runs the tests that the supervisor requests. Its
-// parts are TypeDiscovery (types with tests), TestLoop (running tests one after another), Recorder (issues), EventWriter
-// (the protocol), ProcessState (process state that a test may change) and LastWords (crashes and exits).
+// The main function of a test executable: sends the plan to the supervisor, then runs the tests that the supervisor
+// requests. Its parts are TypeDiscovery (types with tests), TestLoop (running tests one after another), Recorder
+// (issues), EventWriter (the protocol), ProcessState (process state that a test may change) and CrashHandler (crashes
+// and exits).
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// The entry point of a test image.
+/// The entry point of a test executable.
 ///
-/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS PLAN`. MODULE is the module to test, or an empty
+/// The command line is `EXECUTABLE --in-class-worker MODULE EVENTS COMMANDS PLAN`. MODULE is the module to test, or an empty
 /// string for all modules except this one. EVENTS and COMMANDS are the numbers of the descriptors for events and
 /// commands. PLAN is `unknown` if the supervisor needs the plan, and `known` if another worker has sent it already.
 /// `FIRST:TYPE` selects only the tests of one type, and FIRST is the index of its first test.
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
-    ImageMain.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
-    let words = ImageMain.arguments
-    if words.count == 4, words[1] == "--in-class-debug" { ImageMain.startDebugging(module: words[2], test: words[3]) }
+    WorkerMain.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    let words = WorkerMain.arguments
+    if words.count == 4, words[1] == "--in-class-debug" { WorkerMain.startDebugging(module: words[2], test: words[3]) }
     guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
         fputs(
-            "This program contains in-class tests; run them with: testlogger \(words.first ?? "IMAGE")\n",
+            "This program contains in-class tests; run them with: testlogger \(words.first ?? "EXECUTABLE")\n",
             inclass_stderr())
         return 2
     }
-    ImageMain.start(module: words[2], events: events, commands: commands, plan: words[5])
+    WorkerMain.start(module: words[2], events: events, commands: commands, plan: words[5])
     return 0
 }
 
-enum ImageMain {
+enum WorkerMain {
     // SAFETY: written before other code runs. The main function doesn't return, so a leak check would report its local
     // variables.
     nonisolated(unsafe) static var arguments: [String] = []
@@ -60,7 +61,7 @@ enum ImageMain {
         setvbuf(inclass_stdout(), nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         notesWhatIsMet = getenv("IN_CLASS_ACCEPTING") != nil
-        LastWords.install(descriptor: events)
+        CrashHandler.install(descriptor: events)
         let (first, type) = part(of: plan)
         let tests = announcePlan(module: module, isKnown: plan == "known", only: type)
         drainMainQueue {
@@ -99,7 +100,7 @@ enum ImageMain {
     private static func drainMainQueue(_ body: @escaping @Sendable () async -> Int32) -> Never {
         Task.detached {
             let status = await body()
-            LastWords.watchThread()
+            CrashHandler.watchThread()
             fflush(nil)
             exit(status)
         }
@@ -207,7 +208,8 @@ enum ImageMain {
         return tests.count > before
     }
 
-    /// Calls the leak check of a leak sanitizer, if the image has one, and ends the process if the tests have leaked memory.
+    /// Calls the leak check of a leak sanitizer, if the test executable has one, and ends the process if the tests have
+    /// leaked memory.
     private static func endIfLeaking() {
         typealias Check = @convention(c) () -> Int32
         guard let symbol = SystemSymbol.address(of: "__lsan_do_recoverable_leak_check") else { return }

@@ -4,11 +4,11 @@ import PackageDescription
 /// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
-/// Tags and texts that borrow memory of a reader say so by their lifetimes.
+/// Tags and texts that borrow memory of a reader declare their lifetimes.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
-/// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
-/// waits for them, and nobody else's testlogger holds InClassTesting. A dependency by path says so by `traits: []`.
+/// testlogger's own tests are compiled in a checkout of this package, but not in packages that depend on it. Their builds
+/// don't wait for these tests, and their testlogger doesn't contain InClassTesting. A dependency by path needs `traits: []`.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
 let selfTests: [SwiftSetting] = [.define("SELF_TESTS", .when(traits: ["SelfTests"]))]
 let selfTestDependencies: [Target.Dependency] = [
@@ -37,7 +37,7 @@ let package = Package(
         .executable(name: "convert", targets: ["convert"]),
     ],
     traits: [
-        .trait(name: "SelfTests", description: "The tests of the tester itself."),
+        .trait(name: "SelfTests", description: "Tests of testlogger itself"),
         .default(enabledTraits: hasSelfTests ? ["SelfTests"] : []),
     ],
     targets: [
@@ -98,7 +98,7 @@ let package = Package(
             name: "PropertyListFiles",
             dependencies: ["InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "XMLStreaming"],
             swiftSettings: strict),
-        // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
+        // Without pkgConfig: with it, SwiftPM warns all users without SQLite's header, even if they import only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
         .target(
             name: "SQLiteStreaming",

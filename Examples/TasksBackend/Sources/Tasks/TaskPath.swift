@@ -16,7 +16,7 @@ enum TaskPath: Equatable, Sendable {
     /// Segments are separated before escapes such as `%2F` are decoded. Queries aren't supported, so a target with a query
     /// doesn't exist.
     /// - Throws: 404 for any other path, 400 for invalid escapes.
-    init(target: String) throws(Refusal) {
+    init(target: String) throws(RequestError) {
         var text = target.utf8[...]
         if text.first != UInt8(ascii: "/"), let slashes = target.firstRange(of: "://") {
             text = target.utf8[slashes.upperBound...].drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
@@ -35,7 +35,7 @@ enum TaskPath: Equatable, Sendable {
             // One spelling for each id, so that each task has one address.
             guard let id = Int(segments[2]), id > 0, String(id) == segments[2] else { fallthrough }
             self = .task(id: id)
-        default: throw Refusal(.notFound, "expected /, /tasks or /tasks/{id}, found another path")
+        default: throw RequestError(.notFound, "expected /, /tasks or /tasks/{id}, found another path")
         }
     }
 
@@ -49,7 +49,7 @@ enum TaskPath: Equatable, Sendable {
     }
 
     /// SPEC: RFC 3986 section 2.1, for UTF-8.
-    private static func decoded(_ segment: Substring.UTF8View.SubSequence) throws(Refusal) -> String {
+    private static func decoded(_ segment: Substring.UTF8View.SubSequence) throws(RequestError) -> String {
         if !segment.contains(UInt8(ascii: "%")) { return String(Substring(segment)) }
         var bytes: [UInt8] = []
         var rest = segment
@@ -59,12 +59,12 @@ enum TaskPath: Equatable, Sendable {
                 continue
             }
             guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
-                throw Refusal(.badRequest, "expected two hexadecimal digits after % in the path")
+                throw RequestError(.badRequest, "expected two hexadecimal digits after % in the path")
             }
             bytes.append(high << 4 | low)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Refusal(.badRequest, "expected UTF-8 in the path")
+            throw RequestError(.badRequest, "expected UTF-8 in the path")
         }
         return text
     }
@@ -98,14 +98,14 @@ extension TaskPath: SelfTesting {
                 ["/tasks/%", "/tasks/%4", "/tasks/%G0", "/tasks/%+1", "/tasks/%FF", "/%C3"]
             ) {
                 target in
-                let refusal = expectThrows(Refusal.self, target) { _ = try TaskPath(target: target) }
+                let refusal = expectThrows(RequestError.self, target) { _ = try TaskPath(target: target) }
                 expectEqual(refusal?.status, .badRequest, "status of \(target)")
             }
     }
 
     private static func testParsesTargets(_ row: (target: String, path: TaskPath?)) {
         guard let path = row.path else {
-            let refusal = expectThrows(Refusal.self, row.target) { _ = try TaskPath(target: row.target) }
+            let refusal = expectThrows(RequestError.self, row.target) { _ = try TaskPath(target: row.target) }
             return expectEqual(refusal?.status, .notFound, "status of \(row.target)")
         }
         expectEqual(try? TaskPath(target: row.target), path, row.target)

@@ -56,31 +56,33 @@ struct TaskDraft: StreamObject, Equatable, Sendable {
     ///
     /// - Parameter id: The id in the path, or nil for a new task.
     /// - Throws: 400 with the position for invalid JSON; 422 for JSON that isn't a valid task, or that repeats a member.
-    init(json: [UInt8], id: Int?) throws(Refusal) {
+    init(json: [UInt8], id: Int?) throws(RequestError) {
         do throws(StreamError) {
             let options = BuilderOptions(unknownMembers: .reject, depthLimit: 16)
             var builder = UniqueKeys(try ObjectBuilder<TaskDraft>(options: options))
             try builder.readJSON(json)
             self = try builder.target.takeResult()
         } catch {
-            throw Refusal(error)
+            throw RequestError(error)
         }
         if let givenID, givenID != id {
             let expected = id.map { "expected the id \($0) of the path" } ?? "expected no id, which is chosen here"
-            throw Refusal(.unprocessableContent, "\(expected), found \(givenID)", at: "id")
+            throw RequestError(.unprocessableContent, "\(expected), found \(givenID)", at: "id")
         }
         guard let text = givenTitle?.utf8 else { return }
         if text.isEmpty || text.count > Self.titleByteLimit {
-            throw Refusal(
+            throw RequestError(
                 .unprocessableContent, "expected a title of 1 to \(Self.titleByteLimit) bytes, found \(text.count)",
                 at: "title")
         }
-        if text.contains(0) { throw Refusal(.unprocessableContent, "expected a title without NUL", at: "title") }
+        if text.contains(0) { throw RequestError(.unprocessableContent, "expected a title without NUL", at: "title") }
     }
 
     /// Returns the complete task of a request.
-    func task(id: Int?) throws(Refusal) -> TaskRecord {
-        guard let givenTitle else { throw Refusal(.unprocessableContent, "expected a title, found none", at: "title") }
+    func task(id: Int?) throws(RequestError) -> TaskRecord {
+        guard let givenTitle else {
+            throw RequestError(.unprocessableContent, "expected a title, found none", at: "title")
+        }
         return TaskRecord(id: id, title: givenTitle, done: givenDone ?? false)
     }
 

@@ -1,4 +1,4 @@
-// Determines the command of a request from the request alone. `TaskTable` runs the command, and `TaskAnswer` makes the
+// Determines the command of a request from the request alone. `TaskTable` runs the command, and `TaskResponse` makes the
 // response.
 
 import HTTPTypes
@@ -52,14 +52,14 @@ public struct TaskRequest: Sendable {
     ///
     /// - Throws: The first of these errors: 421 for the host; 404 or 400 for the path; 405 for the method; 413 and 415 for
     ///   the body; 400 and 422 for its content.
-    func command() throws(Refusal) -> Command {
+    func command() throws(RequestError) -> Command {
         if isLocal, let host = head.authority, !Self.isLocal(host) {
-            throw Refusal(.misdirectedRequest, "expected the host localhost or an address, found \(host)")
+            throw RequestError(.misdirectedRequest, "expected the host localhost or an address, found \(host)")
         }
         let path = try TaskPath(target: head.path ?? "")
         let method = head.method
         guard path.methods.contains(method) else {
-            throw Refusal(
+            throw RequestError(
                 .methodNotAllowed, "\(head.path ?? "") has no method \(method)", allowed: Self.list(path.methods))
         }
         if method == .options { return .methods(path.methods) }
@@ -84,12 +84,12 @@ public struct TaskRequest: Sendable {
 
     static func list(_ methods: [HTTPRequest.Method]) -> String { methods.map(\.rawValue).joined(separator: ", ") }
 
-    private func draft(id: Int?) throws(Refusal) -> TaskDraft {
+    private func draft(id: Int?) throws(RequestError) -> TaskDraft {
         guard let body else {
-            throw Refusal(.contentTooLarge, "expected a body of at most \(Self.bodyByteLimit) bytes")
+            throw RequestError(.contentTooLarge, "expected a body of at most \(Self.bodyByteLimit) bytes")
         }
         guard isJSON else {
-            throw Refusal(.unsupportedMediaType, "expected a body of the type application/json in UTF-8")
+            throw RequestError(.unsupportedMediaType, "expected a body of the type application/json in UTF-8")
         }
         return try TaskDraft(json: Array(body.readableBytesView), id: id)
     }

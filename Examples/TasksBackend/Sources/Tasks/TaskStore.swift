@@ -85,19 +85,19 @@ public final class TaskStore: Sendable {
     }
 
     /// Answers a request.
-    public func answer(to request: TaskRequest) async -> TaskAnswer {
-        do throws(Refusal) {
+    public func response(to request: TaskRequest) async -> TaskResponse {
+        do throws(RequestError) {
             let command = try request.command()
-            if let answer = TaskAnswer(to: command, request) { return answer }
+            if let response = TaskResponse(to: command, request) { return response }
             do {
                 let outcome = try await command.writes ? write(command, request) : read(command, request)
-                return TaskAnswer(outcome, request)
+                return TaskResponse(outcome, request)
             } catch {
                 logger.error("a request failed", metadata: ["error": "\(error)"])
-                return TaskAnswer(failureOf: request, isBusy: (error as? SQLiteError)?.code == .busy)
+                return TaskResponse(failureOf: request, isBusy: (error as? SQLiteError)?.code == .busy)
             }
         } catch {
-            return TaskAnswer(error, request)
+            return TaskResponse(error, request)
         }
     }
 
@@ -234,8 +234,8 @@ extension TaskStore: SelfTesting {
     private func send(_ method: HTTPRequest.Method, _ path: String, _ json: String = "") async -> (Int, String) {
         let fields: HTTPFields = [.contentType: "application/json"]
         let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
-        let answer = await answer(to: TaskRequest(head: head, body: ByteBuffer(string: json)))
-        return (answer.status.code, String(buffer: answer.body))
+        let response = await response(to: TaskRequest(head: head, body: ByteBuffer(string: json)))
+        return (response.status.code, String(buffer: response.body))
     }
 
     private static func testMemoryAgreesWithDatabase() async throws {
@@ -266,7 +266,7 @@ extension TaskStore: SelfTesting {
 
     private static func testConcurrentWritesGetTheirOwnTask(_ reading: Reading) async throws {
         let store = try open(reading)
-        let answers = await withTaskGroup(of: (Int, Int, String).self) { group in
+        let responses = await withTaskGroup(of: (Int, Int, String).self) { group in
             for number in 0..<400 {
                 group.addTask {
                     let (status, body) = await store.send(.post, "/tasks", #"{"title":"t\#(number)"}"#)
@@ -277,10 +277,10 @@ extension TaskStore: SelfTesting {
         }
         let tasks = try store.queue.sync { try store.writer.table.all() }
         expectEqual(tasks.map(\.id), Array(1...400), "ids")
-        for (number, status, body) in answers {
+        for (number, status, body) in responses {
             expectEqual(status, 201, "status")
             let task = try requireNotNil(tasks.first { $0.title == "t\(number)" }, "task \(number)")
-            expectEqual(body, try JSON.encodeToString(task), "its answer")
+            expectEqual(body, try JSON.encodeToString(task), "its response")
         }
         // A read returns the last written value.
         expectEqual(await store.send(.get, "/tasks").1, try JSON.encodeToString(tasks), "all tasks")
@@ -300,7 +300,7 @@ extension TaskStore: SelfTesting {
         }
         // The commit begins when all of them are waiting.
         store.queue.suspend()
-        async let answers = withTaskGroup(of: Int.self) { group in
+        async let responses = withTaskGroup(of: Int.self) { group in
             for number in 0..<20 {
                 let title = number % 5 == 0 ? "bad" : "good"
                 group.addTask { await store.send(.post, "/tasks", #"{"title":"\#(title)"}"#).0 }
@@ -310,7 +310,7 @@ extension TaskStore: SelfTesting {
         while store.state.withLockedValue({ $0.waiting.count }) < 20 { await Task.yield() }
         store.queue.resume()
         expectEqual(
-            await answers.sorted(), Array(repeating: 201, count: 16) + Array(repeating: 500, count: 4), "statuses")
+            await responses.sorted(), Array(repeating: 201, count: 16) + Array(repeating: 500, count: 4), "statuses")
         let count = try store.queue.sync { try store.writer.table.connection.value("SELECT count(*) FROM seen") }
         expectEqual(count, 16, "what was done for tasks that are there")
     }
@@ -359,11 +359,11 @@ extension TaskStore: SelfTesting {
         let head = HTTPRequest(
             method: .post, scheme: nil, authority: nil, path: "/tasks",
             headerFields: [.contentType: "application/json"])
-        let answer = await store.answer(to: TaskRequest(head: head, body: json))
-        expectEqual(answer.status.code, 503, "status")
-        expectEqual(answer.fields[.retryAfter], "1", "when to come again")
+        let response = await store.response(to: TaskRequest(head: head, body: json))
+        expectEqual(response.status.code, 503, "status")
+        expectEqual(response.fields[.retryAfter], "1", "when to come again")
         try other.rollBack()
-        expectEqual(await store.answer(to: TaskRequest(head: head, body: json)).status.code, 201, "afterwards")
+        expectEqual(await store.response(to: TaskRequest(head: head, body: json)).status.code, 201, "afterwards")
     }
 
     private static func testRefusesPathsWithoutFile(_ path: String) throws {

@@ -26,18 +26,18 @@ struct TaskResponder: HTTPResponder {
         let start = ContinuousClock.now
         var received = TaskRequest(head: request.head, isLocal: isLocal)
         if TaskRequest.readsBody(request.method) { received.body = try await body(of: request, context) }
-        let answer = await store.answer(to: received)
+        let response = await store.response(to: received)
         if context.logger.logLevel <= .debug {
             context.logger.debug(
                 "answered",
                 metadata: [
                     "method": "\(request.method)", "target": "\(request.head.path ?? "")",
-                    "status": "\(answer.status.code)", "bytes": "\(answer.body.readableBytes)",
+                    "status": "\(response.status.code)", "bytes": "\(response.body.readableBytes)",
                     "duration": "\(ContinuousClock.now - start)",
                 ])
         }
-        let body = answer.body.readableBytes > 0 ? ResponseBody(byteBuffer: answer.body) : ResponseBody()
-        return Response(status: answer.status, headers: answer.fields, body: body)
+        let body = response.body.readableBytes > 0 ? ResponseBody(byteBuffer: response.body) : ResponseBody()
+        return Response(status: response.status, headers: response.fields, body: body)
     }
 
     /// Reads the body of a request, or returns nil if it is too long. If the client takes too long, the connection is closed.

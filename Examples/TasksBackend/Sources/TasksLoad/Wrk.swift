@@ -106,7 +106,7 @@ struct Wrk {
         let before = server.processorTime
         let numbers = try run(
             Self.comparing, server, ["-t1", "-c\(connections)", "-d\(seconds)s"], ["TASKS_BODY": file.path])
-        guard numbers[2] == 0 else { throw LoadError("\(server.name): \(numbers[2]) answers were wrong") }
+        guard numbers[2] == 0 else { throw LoadError("\(server.name): \(numbers[2]) responses were wrong") }
         return LoadResult(
             requestsPerSecond: Double(numbers[0]) / Double(numbers[1]) * 1e6,
             processorTime: (server.processorTime - before) / Double(numbers[0]))
@@ -116,7 +116,7 @@ struct Wrk {
     func write(_ server: Server, log: URL, seconds: Int) throws -> (requests: Int, writes: Int) {
         let numbers = try run(
             Self.writing, server, ["-t8", "-c8", "-d\(seconds)s", "--timeout", "10s"], ["TASKS_LOG": log.path])
-        guard numbers[2] == 0 else { throw LoadError("\(server.name): \(numbers[2]) answers were wrong") }
+        guard numbers[2] == 0 else { throw LoadError("\(server.name): \(numbers[2]) responses were wrong") }
         return (numbers[0], numbers[3])
     }
 

@@ -14,7 +14,7 @@ struct ConnectionError: Error, CustomStringConvertible {
 }
 
 /// A response as it was received.
-struct Answer: Equatable {
+struct RawResponse: Equatable {
     var status: Int
     /// The fields by their names in lower case.
     var fields: [String: String]
@@ -68,7 +68,7 @@ final class RawConnection {
     }
 
     /// Waits for the next response. A response to HEAD has no body, regardless of its length field.
-    func answer(toHEAD: Bool = false) throws -> Answer {
+    func response(toHEAD: Bool = false) throws -> RawResponse {
         let end = Array("\r\n\r\n".utf8)
         var start: Int?
         while start == nil {
@@ -79,7 +79,7 @@ final class RawConnection {
         received.removeFirst((start ?? 0) + end.count)
         let statusLine = lines[0].split(separator: " ")
         guard statusLine.count > 1, statusLine[0] == "HTTP/1.1", let status = Int(statusLine[1]) else {
-            throw ConnectionError(description: "no answer begins with \(lines[0])")
+            throw ConnectionError(description: "no response begins with \(lines[0])")
         }
         var fields: [String: String] = [:]
         for line in lines.dropFirst() {
@@ -91,7 +91,8 @@ final class RawConnection {
             if try !receive() { throw ConnectionError(description: "the connection ended in a body") }
         }
         defer { received.removeFirst(length) }
-        return Answer(status: status, fields: fields, body: String(decoding: received.prefix(length), as: UTF8.self))
+        let body = String(decoding: received.prefix(length), as: UTF8.self)
+        return RawResponse(status: status, fields: fields, body: body)
     }
 
     /// Returns whether the server closes the connection without sending more.
@@ -101,7 +102,7 @@ final class RawConnection {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(descriptor, &bytes, bytes.count, 0)
         if count < 0, errno == ECONNRESET { return false }
-        guard count >= 0 else { throw ConnectionError(description: "no answer: \(String(cString: strerror(errno)))") }
+        guard count >= 0 else { throw ConnectionError(description: "no response: \(String(cString: strerror(errno)))") }
         received += bytes.prefix(count)
         return count > 0
     }

@@ -16,7 +16,7 @@ struct TasksBackendTests {
             let connection = try server.connect()
             for json in [#"{"title":"Clean Room"}"#, #"{"title":"Grüße 👋","done":true}"#] {
                 try connection.request("POST /tasks", json: json)
-                #expect(try connection.answer().status == 201)
+                #expect(try connection.response().status == 201)
             }
             try body(server, connection)
         }
@@ -33,17 +33,17 @@ struct TasksBackendTests {
                 "GET /tasks \(head)\r\nHEAD /tasks/1 \(head)\r\nPOST /tasks \(head)Content-Type: application/json\r\n"
                     + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)DELETE /tasks/3 \(head)\r\nGET /tasks/3 \(head)\r\n"
                     + "PUT / \(head)Content-Length: 3\r\n\r\nabcGET /tasks/1 \(head)\r\n")
-            var answer = try connection.answer()
-            #expect(answer.status == 200 && answer.body == all)
-            answer = try connection.answer(toHEAD: true)
-            #expect(answer.status == 200 && answer.fields["content-length"] == "\(one.utf8.count)")
-            answer = try connection.answer()
-            #expect(answer.status == 201 && answer.fields["location"] == "/tasks/3")
-            answer = try connection.answer()
-            #expect(answer.status == 204 && answer.fields["content-length"] == nil)
-            #expect(try connection.answer().status == 404)
-            #expect(try connection.answer().fields["allow"] == "GET, HEAD, OPTIONS")
-            #expect(try connection.answer().body == one)
+            var response = try connection.response()
+            #expect(response.status == 200 && response.body == all)
+            response = try connection.response(toHEAD: true)
+            #expect(response.status == 200 && response.fields["content-length"] == "\(one.utf8.count)")
+            response = try connection.response()
+            #expect(response.status == 201 && response.fields["location"] == "/tasks/3")
+            response = try connection.response()
+            #expect(response.status == 204 && response.fields["content-length"] == nil)
+            #expect(try connection.response().status == 404)
+            #expect(try connection.response().fields["allow"] == "GET, HEAD, OPTIONS")
+            #expect(try connection.response().body == one)
         }
     }
 
@@ -57,12 +57,12 @@ struct TasksBackendTests {
                 try connection.send("\(character)")
                 usleep(500)
             }
-            #expect(try connection.answer().body == #"{"id":3,"title":"in pieces","done":false}"#)
+            #expect(try connection.response().body == #"{"id":3,"title":"in pieces","done":false}"#)
             let chunks = "3\r\n{\"t\r\n1\r\ni\r\n8;a=b\r\ntle\":\"x\"\r\n1\r\n}\r\n0\r\nTrailer: y\r\n\r\n"
             let fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"]
             try connection.request("POST /tasks", fields)
             try connection.send(chunks)
-            #expect(try connection.answer().body == #"{"id":4,"title":"x","done":false}"#)
+            #expect(try connection.response().body == #"{"id":4,"title":"x","done":false}"#)
         }
     }
 
@@ -71,43 +71,43 @@ struct TasksBackendTests {
             let json = #"{"title":"x"}"#
             let fields = ["Content-Type: application/json", "Expect: 100-continue"]
             try connection.request("POST /tasks", fields + ["Content-Length: \(json.utf8.count)"])
-            #expect(try connection.answer() == Answer(status: 100, fields: [:], body: ""))
+            #expect(try connection.response() == RawResponse(status: 100, fields: [:], body: ""))
             try connection.send(json)
-            #expect(try connection.answer().status == 201)
+            #expect(try connection.response().status == 201)
             try connection.request("GET /tasks/3", fields)
-            #expect(try connection.answer().status == 200)
+            #expect(try connection.response().status == 200)
             try connection.request("POST /tasks", fields + ["Content-Length: 65537"])
-            #expect(try connection.answer().status == 413)
+            #expect(try connection.response().status == 413)
         }
     }
 
     @Test(arguments: variants) func answersWithStandardStatusCodes(_ arguments: [String]) throws {
         try withServer(arguments) { server, connection in
             try connection.request("HEAD /tasks")
-            let head = try connection.answer(toHEAD: true)
+            let head = try connection.response(toHEAD: true)
             try connection.request("GET /tasks/")
-            let get = try connection.answer()
+            let get = try connection.response()
             #expect(get.body == all && get.fields["content-length"] == "\(all.utf8.count)")
             #expect(get.fields["content-type"] == "application/json" && get.fields["transfer-encoding"] == nil)
             #expect(head.fields.filter { $0.key != "date" } == get.fields.filter { $0.key != "date" })
             try connection.request("GET /tasks", ["If-None-Match: \(get.fields["etag"] ?? "")"])
-            let known = try connection.answer()
+            let known = try connection.response()
             #expect(known.status == 304 && known.body == "" && known.fields["etag"] == get.fields["etag"])
             try connection.request("POST /tasks", json: #"{"title":"a",}"#)
-            let refused = try connection.answer()
+            let refused = try connection.response()
             #expect(refused.status == 400)
             #expect(refused.body.hasSuffix(#","line":1,"column":14,"byteOffset":13}"#), "\(refused)")
             try connection.request("DELETE /tasks")
-            #expect(try connection.answer().status == 405)
+            #expect(try connection.response().status == 405)
             try connection.request("GET /tasks/%31%2F")
-            #expect(try connection.answer().status == 404)
+            #expect(try connection.response().status == 404)
             try connection.request("GET /tasks/%ff")
-            #expect(try connection.answer().status == 400)
+            #expect(try connection.response().status == 400)
             try connection.request("POST /tasks", ["Content-Length: 2"])
             try connection.send("{}")
-            #expect(try connection.answer().status == 415)
+            #expect(try connection.response().status == 415)
             try connection.request("GET /tasks/1", ["Connection: close"])
-            #expect(try connection.answer().body == one)
+            #expect(try connection.response().body == one)
             #expect(try connection.isEnded())
         }
     }
@@ -116,22 +116,22 @@ struct TasksBackendTests {
         try withServer(arguments) { server, connection in
             let type = "Content-Type: application/json"
             try connection.request("POST /tasks", [type, "Content-Length: 1000000000000"])
-            let declared = try connection.answer()
+            let declared = try connection.response()
             #expect(declared.status == 413 && declared.fields["connection"] == "close")
             let another = try server.connect()
             try another.request("POST /tasks", [type, "Transfer-Encoding: chunked"])
             let chunk = "4000\r\n\(String(repeating: " ", count: 0x4000))\r\n"
             for _ in 0..<5 { try another.send(chunk) }
-            #expect(try another.answer().status == 413)
+            #expect(try another.response().status == 413)
             let limit = try server.connect()
             let json = #"{"title":"x"}"# + String(repeating: " ", count: (1 << 16) - 13)
             try limit.request("POST /tasks", json: json)
-            #expect(try limit.answer().status == 201)
+            #expect(try limit.response().status == 201)
             try limit.request("POST /tasks", json: json + " ")
-            #expect(try limit.answer().status == 413)
+            #expect(try limit.response().status == 413)
             let fields = try server.connect()
             try fields.send("GET /tasks HTTP/1.1\r\nHost: a\r\nA: \(String(repeating: "x", count: 1 << 17))\r\n\r\n")
-            #expect(try fields.answer().status == 400)
+            #expect(try fields.response().status == 400)
             #expect(try fields.isEnded())
         }
     }
@@ -145,8 +145,8 @@ struct TasksBackendTests {
             ] {
                 let connection = try server.connect()
                 try connection.send(text)
-                let answer = try connection.answer()
-                #expect(answer.body == one && answer.fields["connection"] == "close", "\(text)")
+                let response = try connection.response()
+                #expect(response.body == one && response.fields["connection"] == "close", "\(text)")
                 let start = ContinuousClock.now
                 #expect(try connection.isEnded())
                 #expect(ContinuousClock.now - start < .seconds(8), "not when nothing comes for long")
@@ -155,12 +155,12 @@ struct TasksBackendTests {
             let long = try server.connect()
             try long.request("POST /tasks", json: String(repeating: " ", count: 1 << 17))
             try long.request("GET /tasks/1")
-            let answer = try long.answer()
-            #expect(answer.status == 413 && answer.fields["connection"] == "close")
+            let response = try long.response()
+            #expect(response.status == 413 && response.fields["connection"] == "close")
             #expect(try long.isEnded())
             let foreign = try server.connect()
             try foreign.send("GET /tasks HTTP/1.1\r\nHost: example.com:\(server.port)\r\n\r\n")
-            #expect(try foreign.answer().status == 421)
+            #expect(try foreign.response().status == 421)
         }
     }
 
@@ -169,7 +169,7 @@ struct TasksBackendTests {
             let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
             for _ in 0..<200 {
                 try connection.request("POST /tasks", json: json)
-                #expect(try connection.answer().status == 201)
+                #expect(try connection.response().status == 201)
             }
             let (silent, slow) = (try server.connect(), try server.connect())
             for client in [silent, slow] {
@@ -179,11 +179,11 @@ struct TasksBackendTests {
             // server wait again.
             for _ in 0..<42 {
                 sleep(1)
-                #expect(try slow.answer().status == 200)
+                #expect(try slow.response().status == 200)
             }
-            for _ in 42..<100 { #expect(try slow.answer().status == 200) }
+            for _ in 42..<100 { #expect(try slow.response().status == 200) }
             #expect(throws: ConnectionError.self, "what was sent before the end comes, and no more") {
-                for _ in 0..<100 { _ = try silent.answer() }
+                for _ in 0..<100 { _ = try silent.response() }
             }
         }
     }
@@ -195,8 +195,8 @@ struct TasksBackendTests {
         for number in 0... {
             let title = "\(name)-\(number)"
             guard (try? connection.request("POST /tasks", json: #"{"title":"\#(title)"}"#)) != nil,
-                let answer = try? connection.answer(), answer.status == 201,
-                let id = answer.fields["location"]?.split(separator: "/").last.flatMap({ Int($0) })
+                let response = try? connection.response(), response.status == 201,
+                let id = response.fields["location"]?.split(separator: "/").last.flatMap({ Int($0) })
             else { break }
             titles[id] = title
         }
@@ -222,10 +222,10 @@ struct TasksBackendTests {
             let connection = try server.connect()
             for (id, title) in expected {
                 try connection.request("GET /tasks/\(id)")
-                #expect(try connection.answer().body == #"{"id":\#(id),"title":"\#(title)","done":false}"#)
+                #expect(try connection.response().body == #"{"id":\#(id),"title":"\#(title)","done":false}"#)
             }
             try connection.request("GET /tasks")
-            let list = try JSONDecoder().decode([[String: Value]].self, from: Data(try connection.answer().body.utf8))
+            let list = try JSONDecoder().decode([[String: Value]].self, from: Data(try connection.response().body.utf8))
             // For each writer and round, there may be one more task whose response didn't arrive.
             #expect(list.count >= expected.count && list.count <= expected.count + 16)
         }
@@ -241,7 +241,7 @@ struct TasksBackendTests {
             let server = try RunningServer(arguments, in: folder)
             let (busy, idle) = (try server.connect(), try server.connect())
             try idle.request("GET /tasks")
-            #expect(try idle.answer().body == "[]")
+            #expect(try idle.response().body == "[]")
             let json = #"{"title":"at the end"}"#
             try busy.request("POST /tasks", ["Content-Type: application/json", "Content-Length: \(json.utf8.count)"])
             try busy.send(String(json.prefix(5)))
@@ -251,11 +251,11 @@ struct TasksBackendTests {
             #expect(throws: ConnectionError.self, "nobody else is served") {
                 let late = try server.connect()
                 try late.request("GET /tasks")
-                _ = try late.answer()
+                _ = try late.response()
             }
             #expect(server.process.isRunning)
             try busy.send(String(json.dropFirst(5)))
-            #expect(try busy.answer().status == 201)
+            #expect(try busy.response().status == 201)
             #expect(try busy.isEnded())
             #expect(server.end() == 0)
             #expect(try server.log().last?.contains("the database is closed") == true)
@@ -267,7 +267,7 @@ struct TasksBackendTests {
             let next = try RunningServer(arguments, in: folder)
             let connection = try next.connect()
             try connection.request("GET /tasks")
-            #expect(try connection.answer().body == #"[{"id":1,"title":"at the end","done":false}]"#)
+            #expect(try connection.response().body == #"[{"id":1,"title":"at the end","done":false}]"#)
         }
     }
 
@@ -276,7 +276,7 @@ struct TasksBackendTests {
             let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
             for _ in 0..<200 {
                 try connection.request("POST /tasks", json: json)
-                #expect(try connection.answer().status == 201)
+                #expect(try connection.response().status == 201)
             }
             let silent = try server.connect()
             for _ in 0..<100 { try silent.request("GET /tasks") }
@@ -303,7 +303,7 @@ struct TasksBackendTests {
                 let connection = try server.connect()
                 for _ in 0..<3 {
                     try connection.request("GET /tasks")
-                    #expect(try connection.answer().status == 200)
+                    #expect(try connection.response().status == 200)
                 }
                 server.process.terminate()
                 #expect(server.end() == 0)
@@ -317,13 +317,13 @@ struct TasksBackendTests {
             for fields in ["", "A: b\r\n", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n"] {
                 let another = try server.connect()
                 try another.send("\(ask)DELETE /tasks/1 HTTP/1.1\r\n\(fields)\r\n\(ask)")
-                #expect(try another.answer().body == one)
-                let refused = try another.answer()
+                #expect(try another.response().body == one)
+                let refused = try another.response()
                 #expect(refused.status == 400 && refused.fields["connection"] == "close", "\(fields): \(refused)")
                 #expect(try another.isEnded())
             }
             try connection.send("GET /tasks/1 HTTP/1.0\r\n\r\n")
-            #expect(try connection.answer().body == one)
+            #expect(try connection.response().body == one)
         }
     }
 
@@ -356,7 +356,7 @@ struct TasksBackendTests {
     @Test func writesLogAsJSONLines() throws {
         try withServer(["--log", "debug"]) { server, connection in
             try connection.request("GET /%22?\"")
-            #expect(try connection.answer().status == 404)
+            #expect(try connection.response().status == 404)
             server.process.terminate()
             #expect(server.end() == 0)
             struct Line: Decodable { var level: String, message: String, values: [String: String] }
@@ -387,7 +387,7 @@ struct TasksBackendTests {
     @Test(.enabled(if: browser != nil, "it needs Chromium")) func showsTasksInABrowser() throws {
         try withServer([]) { server, connection in
             try connection.request("POST /tasks", json: #"{"title":"<b>bold</b>"}"#)
-            #expect(try connection.answer().status == 201)
+            #expect(try connection.response().status == 201)
             let process = Process()
             process.executableURL = URL(filePath: Self.browser ?? "")
             let options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]

@@ -7,7 +7,7 @@ import Testing
 extension PackageTests {
     @Suite(.serialized)
     struct ModuleKindTests {
-        static let shared = Result { try FixturePackage("Gallery") }
+        static let shared = Result { try FixturePackage("ModuleKinds") }
         let package: FixturePackage
 
         init() throws { package = try Self.shared.get() }
@@ -35,7 +35,7 @@ extension PackageTests {
                 let result = try package.testlogger(["-v", "--stable-output", description])
                 try Goldens.expect(
                     Goldens.transcript(of: result, as: "testlogger -v --stable-output \(module)"),
-                    is: "gallery-\(module)",
+                    is: "module-kinds-\(module)",
                     sourceLocation: sourceLocation)
             }
         }

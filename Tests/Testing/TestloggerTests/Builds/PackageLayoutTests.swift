@@ -6,32 +6,32 @@ import Testing
 
 extension PackageTests {
     @Suite(.serialized)
-    struct PackageShapeTests {
-        fileprivate static let native = Result { try package("native shapes", PackageShape.current) }
-        fileprivate static let swiftBuild = Result { try package("swiftbuild shapes", PackageShape.current) }
+    struct PackageLayoutTests {
+        fileprivate static let native = Result { try package("native layouts", PackageLayout.current) }
+        fileprivate static let swiftBuild = Result { try package("swiftbuild layouts", PackageLayout.current) }
 
-        /// Writes a package with a target for each shape and a program that depends on all of them.
-        fileprivate static func package(_ name: String, _ shapes: [PackageShape], tools: String = "6.2") throws
+        /// Writes a package with a target for each layout and a program that depends on all of them.
+        fileprivate static func package(_ name: String, _ layouts: [PackageLayout], tools: String = "6.2") throws
             -> FixturePackage
         {
-            let files = PackageShape.files(shapes, dependency: try FixturePackage.dependency, tools: tools)
+            let files = PackageLayout.files(layouts, dependency: try FixturePackage.dependency, tools: tools)
             let package = try FixturePackage(named: name, files: files)
             try FileManager.default.createSymbolicLink(
                 atPath: package.file("Sources/linked").path, withDestinationPath: ".elsewhere/linked")
             return package
         }
 
-        /// Returns the names of the shapes whose tests have run since the last call.
+        /// Returns the names of the layouts whose tests have run since the last call.
         fileprivate func ran(_ package: FixturePackage) throws -> Set<String> {
             guard package.exists("ran") else { return [] }
             defer { try? package.remove("ran") }
             return Set(try package.text(of: "ran").split(separator: "\n").map(String.init))
         }
 
-        fileprivate func expectAllShapes(_ package: FixturePackage, _ shapes: [PackageShape], _ system: BuildSystem)
+        fileprivate func expectAllLayouts(_ package: FixturePackage, _ layouts: [PackageLayout], _ system: BuildSystem)
             throws
         {
-            let tested = shapes.filter { $0.contents[$0.sourcePath]?.contains("shape_value") ?? false }
+            let tested = layouts.filter { $0.contents[$0.sourcePath]?.contains("shape_value") ?? false }
             let built = try package.build(system)
             try #require(built.status == 0, "\(built)")
             #expect(!built.text.contains("'test_kit' lists no tests"), "\(built)")
@@ -39,22 +39,23 @@ extension PackageTests {
             // Run the command of each build step with a failing test.
             try package.write("", to: "red")
             defer { try? package.remove("red") }
-            for shape in tested {
+            for layout in tested {
                 let description = try #require(
-                    package.built("/InClassTests/\(system.debugFolder)/\(shape.module).inclass").first, "\(shape.name)")
+                    package.built("/InClassTests/\(system.debugFolder)/\(layout.module).inclass").first,
+                    "\(layout.name)")
                 let marker = description.replacing(".inclass", with: "Tested.swift")
-                #expect(package.exists(marker), "\(shape.name)")
+                #expect(package.exists(marker), "\(layout.name)")
                 let result = try package.testlogger(["--marker", marker, description])
-                #expect(result.status == 1, "\(shape.name): \(result)")
-                let failure = "got 2 instead of expected 1 for \(shape.name) ("
-                for (path, text) in shape.contents where text.contains("shape_value") {
+                #expect(result.status == 1, "\(layout.name): \(result)")
+                let failure = "got 2 instead of expected 1 for \(layout.name) ("
+                for (path, text) in layout.contents where text.contains("shape_value") {
                     // SwiftPM uses the real path of the package's folder for sources.
                     let folder = package.folder.resolvingSymlinksInPath().path
                     let paths = [path, path.replacing(".elsewhere/", with: "")].map { "\(folder)/\($0):" }
                     #expect(
                         result.lines.contains { line in
                             paths.contains(where: line.hasPrefix) && line.contains(failure)
-                        }, "\(shape.name): \(result)")
+                        }, "\(layout.name): \(result)")
                 }
             }
             #expect(try ran(package) == Set(tested.map(\.name)))
@@ -62,7 +63,7 @@ extension PackageTests {
 
         /// Expects an error or a warning at the declaration of each target whose tests no build can run.
         fileprivate func expectAdvice(_ package: FixturePackage, _ system: BuildSystem) throws {
-            try package.write(PackageShape.own, to: "Sources/alone/Own.swift")
+            try package.write(PackageLayout.own, to: "Sources/alone/Own.swift")
             defer { try? package.remove("Sources/alone/Own.swift") }
             let alone = try package.build(system, "--product", "alone")
             if system == .native {
@@ -81,7 +82,7 @@ extension PackageTests {
                 #expect(all.status == 0, "\(all)")
                 #expect(try ran(package).contains("alone"))
             }
-            try package.write(PackageShape.own, to: "Sources/stand-in/Own.swift")
+            try package.write(PackageLayout.own, to: "Sources/stand-in/Own.swift")
             defer { try? package.remove("Sources/stand-in/Own.swift") }
             let macro = try package.build(system, "--product", "app")
             #expect(macro.status == 0, "\(macro)")
@@ -98,26 +99,26 @@ extension PackageTests {
         }
 
         @Test func testsEveryKindOfTarget() throws {
-            try expectAllShapes(Self.native.get(), PackageShape.current, .native)
+            try expectAllLayouts(Self.native.get(), PackageLayout.current, .native)
             try expectAdvice(Self.native.get(), .native)
         }
     }
 }
 
-extension PackageTests.PackageShapeTests {
+extension PackageTests.PackageLayoutTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
         @Test func testsEveryKindUnderSwiftBuild() throws {
-            let tests = PackageTests.PackageShapeTests()
-            try tests.expectAllShapes(
-                PackageTests.PackageShapeTests.swiftBuild.get(), PackageShape.current, .swiftbuild)
-            try tests.expectAdvice(PackageTests.PackageShapeTests.swiftBuild.get(), .swiftbuild)
+            let tests = PackageTests.PackageLayoutTests()
+            try tests.expectAllLayouts(
+                PackageTests.PackageLayoutTests.swiftBuild.get(), PackageLayout.current, .swiftbuild)
+            try tests.expectAdvice(PackageTests.PackageLayoutTests.swiftBuild.get(), .swiftbuild)
         }
 
         /// The command tests a target that depends on InClassTesting through another target.
         @Test(arguments: BuildSystem.allCases)
         func commandTestsIndirectDependents(_ system: BuildSystem) throws {
-            typealias Tests = PackageTests.PackageShapeTests
+            typealias Tests = PackageTests.PackageLayoutTests
             let package = try (system == .native ? Tests.native : Tests.swiftBuild).get()
             _ = try Tests().ran(package)
             let result = try package.swift("package", "--build-system", system.rawValue, "testlogger", "feature")
@@ -127,18 +128,18 @@ extension PackageTests.PackageShapeTests {
 
         @Test(arguments: ["5.9", "6.0"], BuildSystem.allCases)
         func supportsEarlierToolsVersions(_ version: String, _ system: BuildSystem) throws {
-            let package = try PackageTests.PackageShapeTests.package(
-                "\(system) \(version)", PackageShape.earlier, tools: version)
-            try PackageTests.PackageShapeTests().expectAllShapes(package, PackageShape.earlier, system)
+            let package = try PackageTests.PackageLayoutTests.package(
+                "\(system) \(version)", PackageLayout.earlier, tools: version)
+            try PackageTests.PackageLayoutTests().expectAllLayouts(package, PackageLayout.earlier, system)
         }
 
         @Test(arguments: BuildSystem.allCases)
         func testsPackagesBehindLinks(_ system: BuildSystem) throws {
-            let real = try PackageTests.PackageShapeTests.package("\(system) place", PackageShape.earlier)
+            let real = try PackageTests.PackageLayoutTests.package("\(system) place", PackageLayout.earlier)
             let link = Fixtures.folder.appending(path: "\(system) link")
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: real.folder)
-            try PackageTests.PackageShapeTests().expectAllShapes(
-                FixturePackage(at: link), PackageShape.earlier, system)
+            try PackageTests.PackageLayoutTests().expectAllLayouts(
+                FixturePackage(at: link), PackageLayout.earlier, system)
         }
     }
 }

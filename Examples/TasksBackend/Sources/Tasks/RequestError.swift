@@ -6,7 +6,7 @@ import PlistBuilding
 import PlistStreaming
 
 /// A rejected request.
-struct Refusal: Error, Equatable {
+struct RequestError: Error, Equatable {
     /// The body of the response. Members that are nil are omitted.
     struct Body: StreamObject, Equatable {
         var error = ""
@@ -27,7 +27,7 @@ struct Refusal: Error, Equatable {
         body = Body(error: message, path: member.map { StreamPath().member($0).description })
     }
 
-    /// Creates the refusal of a body: 400 for text that isn't JSON, 422 for JSON that isn't a task.
+    /// Creates the error for a body: 400 for text that isn't JSON, 422 for JSON that isn't a task.
     init(_ error: StreamError) {
         status =
             switch error.kind {
@@ -35,7 +35,7 @@ struct Refusal: Error, Equatable {
             default: .badRequest
             }
         // The name of a Swift type is meaningless to a client.
-        let message = error.kind == .unknownMember ? "a task has no such member" : error.message
+        let message = error.kind == .unknownMember ? "unknown member" : error.message
         body = Body(
             error: message, path: error.path?.description, line: error.position?.line,
             column: error.position?.column, byteOffset: error.position?.byteOffset)

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 /// The response to a request.
-public struct TaskAnswer: Sendable {
+public struct TaskResponse: Sendable {
     /// The status.
     public var status: HTTPResponse.Status
     /// The fields, including `Content-Length` for a body with a length.
@@ -30,20 +30,20 @@ public struct TaskAnswer: Sendable {
     }
 
     /// Makes the response to a rejected request.
-    init(_ refusal: Refusal, _ request: TaskRequest) {
-        self.init(refusal.status, request, (try? Representation(of: refusal.body))?.bytes)
-        if let allowed = refusal.allowed { fields[.allow] = allowed }
-        if refusal.status == .contentTooLarge { fields[.connection] = "close" }
+    init(_ error: RequestError, _ request: TaskRequest) {
+        self.init(error.status, request, (try? Representation(of: error.body))?.bytes)
+        if let allowed = error.allowed { fields[.allow] = allowed }
+        if error.status == .contentTooLarge { fields[.connection] = "close" }
     }
 
     /// Makes the response to a request that the server can't serve. If the database was locked, the client may try again.
     init(failureOf request: TaskRequest, isBusy: Bool) {
         if isBusy {
-            self.init(Refusal(.serviceUnavailable, "another program has the tasks, and nothing was changed"), request)
+            self.init(RequestError(.serviceUnavailable, "the database is locked; nothing was changed"), request)
             fields[.retryAfter] = "1"
             return
         }
-        self.init(Refusal(.internalServerError, "the request could not be served, and has changed nothing"), request)
+        self.init(RequestError(.internalServerError, "internal error; nothing was changed"), request)
     }
 
     /// Makes the response for the result of a command.
@@ -56,12 +56,12 @@ public struct TaskAnswer: Sendable {
             fields[.location] = "/tasks/\(task.id ?? 0)"
             fields[.eTag] = text.entityTag
         case .deleted: self.init(.noContent, request)
-        case .missing: self.init(Refusal(.notFound, "there is no such task"), request)
+        case .missing: self.init(RequestError(.notFound, "task not found"), request)
         case .failedCondition: self.init(Self.failedCondition, request)
         }
     }
 
-    private static let failedCondition = Refusal(.preconditionFailed, "what is here is not what the condition expects")
+    private static let failedCondition = RequestError(.preconditionFailed, "the task was changed since this version")
 
     /// Makes the response with a text. For a change, the conditions were already checked before it.
     private init(_ text: Representation, type: String? = nil, _ request: TaskRequest) {

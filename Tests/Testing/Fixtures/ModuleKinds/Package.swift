@@ -7,7 +7,7 @@ let plugin: Target.PluginUsage = .plugin(name: "InClassTests", package: "InClass
 let neighbour: Target.Dependency = .product(name: "Neighbour", package: "Neighbour")
 
 let package = Package(
-    name: "Gallery",
+    name: "ModuleKinds",
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "InClassTesting", path: "../../../.."),

@@ -1,10 +1,10 @@
-// Defines the kinds of targets ("shapes") that packages can have. Each shape has a test that fails if a file `red` is
+// Defines the kinds of targets ("layouts") that packages can have. Each layout has a test that fails if a file `red` is
 // next to the manifest.
 
 import Foundation
 
 /// A tested target of a package.
-struct PackageShape {
+struct PackageLayout {
     /// The name of the target.
     var name: String
     var kind = "target"
@@ -60,7 +60,7 @@ struct PackageShape {
     static let own =
         "import c_check_1\n" + usual.replacing("CHECK", with: "expectEqual(shape_value(#filePath, \"alone\"), 1)")
 
-    /// The C target that all shapes depend on. It records which tests run, and makes them fail if a file `red` exists.
+    /// The C target that all layouts depend on. It records which tests run, and makes them fail if a file `red` exists.
     static let check = [
         "Sources/c-check.1/include/check.h": """
         #ifdef __cplusplus
@@ -90,15 +90,15 @@ struct PackageShape {
     ]
 }
 
-extension PackageShape {
-    /// Returns the files of a package with a target for each shape and a program that depends on all of them.
-    static func files(_ shapes: [PackageShape], dependency: String, tools: String = "6.2") -> [String: String] {
+extension PackageLayout {
+    /// Returns the files of a package with a target for each layout and a program that depends on all of them.
+    static func files(_ layouts: [PackageLayout], dependency: String, tools: String = "6.2") -> [String: String] {
         let parts = [
             ("cpp-part", ".target(name: \"cpp-part\")"), ("sys-math", ".systemLibrary(name: \"sys-math\")"),
             ("Copying", ".plugin(name: \"Copying\", capability: .buildTool())"),
-        ].filter { part in shapes.contains { $0.files.keys.contains { $0.contains("/\(part.0)/") } } }
-        let declarations = parts.map { "\($0.1)," } + shapes.map { $0.declaration() }
-        let names = (shapes.map(\.name) + ["stand-in"]).map { "\"\($0)\"" }.joined(separator: ", ")
+        ].filter { part in layouts.contains { $0.files.keys.contains { $0.contains("/\(part.0)/") } } }
+        let declarations = parts.map { "\($0.1)," } + layouts.map { $0.declaration() }
+        let names = (layouts.map(\.name) + ["stand-in"]).map { "\"\($0)\"" }.joined(separator: ", ")
         let manifest = """
             // swift-tools-version: \(tools)
             import CompilerPluginSupport
@@ -108,7 +108,7 @@ extension PackageShape {
             let plugin: Target.PluginUsage = .plugin(name: "InClassTests", package: "InClassTesting")
 
             let package = Package(
-                name: "Shapes",
+                name: "Layouts",
                 products: [.executable(name: "the-tool", targets: ["tool-x"])],
                 dependencies: [\(dependency)],
                 targets: [
@@ -120,8 +120,8 @@ extension PackageShape {
                 ])
 
             """
-        var files = PackageShape.check.merging(["Package.swift": manifest]) { $1 }
-        for shape in shapes { files.merge(shape.contents) { $1 } }
+        var files = PackageLayout.check.merging(["Package.swift": manifest]) { $1 }
+        for layout in layouts { files.merge(layout.contents) { $1 } }
         files["Sources/app/main.swift"] = "print(\"app\")\n"
         files["Sources/alone/main.swift"] = "print(\"alone\")\n"
         files["Sources/stand-in/StandIn.swift"] = "@main struct StandIn { static func main() {} }\n"
@@ -130,26 +130,26 @@ extension PackageShape {
 
     private static let main = ["main.swift": "print(\"a program\")\n"]
 
-    private static let names: [PackageShape] = [
-        PackageShape(name: "my-kernel"),
-        PackageShape(name: "dotted.name"),
-        PackageShape(name: "with space"),
-        PackageShape(name: "9lives"),
-        PackageShape(name: "placed", more: "path: \"Sources/odd place/é\",", folder: "Sources/odd place/é"),
+    private static let names: [PackageLayout] = [
+        PackageLayout(name: "my-kernel"),
+        PackageLayout(name: "dotted.name"),
+        PackageLayout(name: "with space"),
+        PackageLayout(name: "9lives"),
+        PackageLayout(name: "placed", more: "path: \"Sources/odd place/é\",", folder: "Sources/odd place/é"),
         // `Sources/linked` is a symbolic link to this target's folder.
-        PackageShape(name: "linked", folder: "Sources/.elsewhere/linked"),
+        PackageLayout(name: "linked", folder: "Sources/.elsewhere/linked"),
     ]
 
-    private static let programs: [PackageShape] = [
-        PackageShape(name: "tool", kind: "executableTarget", files: main),
+    private static let programs: [PackageLayout] = [
+        PackageLayout(name: "tool", kind: "executableTarget", files: main),
         // The product has a different name, and the target's name begins with that of the target `tool`.
-        PackageShape(
+        PackageLayout(
             name: "tool-x", kind: "executableTarget",
             files: ["Tool.swift": "@main struct Tool { static func main() { print(\"a tool\") } }\n"]),
     ]
 
-    private static let dependencies: [PackageShape] = [
-        PackageShape(
+    private static let dependencies: [PackageLayout] = [
+        PackageLayout(
             name: "foreign", dependencies: ["\"cpp-part\"", "\"sys-math\""],
             source: "import cpp_part\nimport sys_math\n"
                 + usual.replacing("CHECK", with: "CHECK\n        expectEqual(square_root(cpp_cube(4)), 8.0)"),
@@ -178,7 +178,7 @@ extension PackageShape {
                 """,
             ]),
         // A library that re-exports InClassTesting and provides a test list for all types that conform to its protocol.
-        PackageShape(
+        PackageLayout(
             name: "test-kit", isIndirect: false,
             source: """
                 @_exported import InClassTesting
@@ -190,21 +190,21 @@ extension PackageShape {
                 public func check(_ value: Int32, _ name: String) { expectEqual(value, 1, name) }
 
                 """),
-        PackageShape(
+        PackageLayout(
             name: "uses-kit", dependencies: ["\"test-kit\""], isIndirect: true,
             source:
                 "import test_kit\n\nenum Shape {}\n\nextension Shape: KitTesting {\n    static func check() { CHECK }\n}\n"
         ),
-        PackageShape(
+        PackageLayout(
             name: "feature", dependencies: ["\"my-kernel\""], isIndirect: true),
-        PackageShape(
+        PackageLayout(
             name: "with-resources", more: "resources: [.copy(\"a text.txt\")],",
             source: usual.replacing(
                 "CHECK",
                 with: "CHECK\n        expectNotNil(Bundle.module.url(forResource: \"a text\", withExtension: \"txt\"))"
             ).replacing("import InClassTesting", with: "import Foundation\nimport InClassTesting"),
             files: ["a text.txt": "text\n"]),
-        PackageShape(
+        PackageLayout(
             name: "generated", more: "exclude: [\"made.txt\"], plugins: [\"Copying\"],",
             source: usual.replacing("CHECK", with: "CHECK\n        expectEqual(made, 3)"),
             files: [
@@ -230,9 +230,9 @@ extension PackageShape {
             ]),
     ]
 
-    private static let languages: [PackageShape] = [
-        PackageShape(name: "swift5", settings: [".swiftLanguageMode(.v5)"]),
-        PackageShape(
+    private static let languages: [PackageLayout] = [
+        PackageLayout(name: "swift5", settings: [".swiftLanguageMode(.v5)"]),
+        PackageLayout(
             name: "internal-imports", settings: [feature("InternalImportsByDefault")],
             source: """
                 public import InClassTesting
@@ -247,31 +247,31 @@ extension PackageShape {
 
                 """,
             files: ["Internal.swift": usual.replacing("Shape", with: "Internal").replacing("CHECK", with: "")]),
-        PackageShape(name: "member-imports", settings: [feature("MemberImportVisibility")]),
-        PackageShape(
+        PackageLayout(name: "member-imports", settings: [feature("MemberImportVisibility")]),
+        PackageLayout(
             name: "existential-any", settings: [feature("ExistentialAny"), ".treatAllWarnings(as: .error)"]),
-        PackageShape(
+        PackageLayout(
             name: "main-actor", settings: [".defaultIsolation(MainActor.self)"], source: fixture("struct Shape {}")),
-        PackageShape(
+        PackageLayout(
             name: "isolated-conformances", settings: [feature("InferIsolatedConformances")],
             source: fixture("@MainActor final class Shape {}")),
         // Root packages may use unsafe flags. The module interface isn't verified, because SwiftPM doesn't tell the
         // compiler where the interface's C modules are.
-        PackageShape(
+        PackageLayout(
             name: "evolution",
             settings: [".unsafeFlags([\"-enable-library-evolution\", \"-no-verify-emitted-module-interface\"])"],
             source: usual.replacing("struct", with: "public struct").replacing("static", with: "public static")),
-        PackageShape(
+        PackageLayout(
             name: "cpp-interoperability", dependencies: ["\"cpp-part\""], settings: [".interoperabilityMode(.Cxx)"],
             source: "import cpp_part\n"
                 + usual.replacing("CHECK", with: "CHECK\n        expectEqual(CppPair(first: 1, second: 2).sum(), 3)")),
-        PackageShape(
+        PackageLayout(
             name: "same-names", source: usual.replacing("struct", with: "private struct"),
             files: ["Other.swift": "import c_check_1\n" + usual.replacing("struct", with: "private struct")]),
-        PackageShape(
+        PackageLayout(
             name: "raw-names",
-            source: usual.replacing("\"testShape\"", with: "\"test raw shape\"")
-                .replacing("testShape", with: "`test raw shape`").replacing("Shape", with: "`Raw Shape`")),
+            source: usual.replacing("\"testShape\"", with: "\"test raw layout\"")
+                .replacing("testShape", with: "`test raw layout`").replacing("Shape", with: "`Raw Shape`")),
     ]
 
     /// Returns a source with a type that conforms to `FixtureTesting`.
@@ -292,9 +292,9 @@ extension PackageShape {
 
     private static func feature(_ name: String) -> String { ".enableUpcomingFeature(\"\(name)\")" }
 
-    /// The shapes for the newest tools version.
+    /// The layouts for the newest tools version.
     static let current = names + programs + dependencies + languages
 
-    /// The shapes for earlier tools versions.
+    /// The layouts for earlier tools versions.
     static let earlier = names + programs
 }

@@ -7,9 +7,9 @@ import InClassTesting
 import Logging
 import NIOCore
 
-enum TaskAnswerTests {}
+enum TaskResponseTests {}
 
-extension TaskAnswerTests: SelfTesting {
+extension TaskResponseTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAnswers304ForKnownVersions": testAnswers304ForKnownVersions,
@@ -17,7 +17,7 @@ extension TaskAnswerTests: SelfTesting {
             "testRefusesLongBodies": testRefusesLongBodies, "testNeverReusesIDs": testNeverReusesIDs,
             "testKeepsHostileTitles": testKeepsHostileTitles, "testServesThePage": testServesThePage,
         ] + .each("testAnswersReads", reads, check) + .each("testAnswersWrites", writes, check)
-            + .each("testRefusesInvalidBodies", bodies, check) + .each("testRefusesInvalidRequests", refusals, check)
+            + .each("testRefusesInvalidBodies", bodies, check) + .each("testRefusesInvalidRequests", errors, check)
             + .each("testRefusesOtherHostNames", names, testRefusesOtherHostNames)
     }
 
@@ -54,7 +54,7 @@ extension TaskAnswerTests: SelfTesting {
         Row("HEAD /tasks/2", 200, (.contentLength, "\(two.utf8.count)")), Row("GET /tasks/2", 200, nil, two),
         Row("OPTIONS /tasks", 204, (.allow, "GET, HEAD, POST, OPTIONS")),
         Row("OPTIONS /tasks/9", 204, (.allow, "GET, HEAD, PUT, PATCH, DELETE, OPTIONS")),
-        Row("GET /tasks/3", 404, nil, #"{"error":"there is no such task"}"#), Row("HEAD /tasks/3", 404),
+        Row("GET /tasks/3", 404, nil, #"{"error":"task not found"}"#), Row("HEAD /tasks/3", 404),
         Row("HEAD /other", 404),
     ]
 
@@ -75,9 +75,9 @@ extension TaskAnswerTests: SelfTesting {
             "PATCH /tasks/2", json: #"{"done":false}"#, 200, nil, #"{"id":2,"title":"Grüße 👋","done":false}"#,
             tasks: #"[\#(one),{"id":2,"title":"Grüße 👋","done":false}]"#),
         Row("PATCH /tasks/2", json: "{}", 200, nil, two), Row("DELETE /tasks/1", 204, nil, "", tasks: "[\(two)]"),
-        Row("DELETE /tasks/3", 404, nil, #"{"error":"there is no such task"}"#),
-        Row("PUT /tasks/3", json: #"{"title":"c"}"#, 404, nil, #"{"error":"there is no such task"}"#),
-        Row("PATCH /tasks/3", json: "{}", 404, nil, #"{"error":"there is no such task"}"#),
+        Row("DELETE /tasks/3", 404, nil, #"{"error":"task not found"}"#),
+        Row("PUT /tasks/3", json: #"{"title":"c"}"#, 404, nil, #"{"error":"task not found"}"#),
+        Row("PATCH /tasks/3", json: "{}", 404, nil, #"{"error":"task not found"}"#),
     ]
 
     private static func refused(
@@ -102,7 +102,7 @@ extension TaskAnswerTests: SelfTesting {
         refused(#"{"title":"a","done":null}"#, 422, "expected a Boolean, found null", path: "$.done", at: 21),
         refused(#"{"title":"a","title":"b"}"#, 422, #"duplicate key \"title\""#, path: "$.title", at: 14),
         refused(#"{"title":"a","t\u0069tle":"a"}"#, 422, #"duplicate key \"title\""#, path: "$.title", at: 14),
-        refused(#"{"title":"a","other":1}"#, 422, "a task has no such member", path: "$.other", at: 14),
+        refused(#"{"title":"a","other":1}"#, 422, "unknown member", path: "$.other", at: 14),
         refused(
             "{\"title\":\"\u{1}\"}", 400,
             "expected an escape instead of a control character in a string, byte 0x01", at: 11),
@@ -122,7 +122,7 @@ extension TaskAnswerTests: SelfTesting {
             "PUT /tasks/2", json: one, 422, nil, #"{"error":"expected the id 2 of the path, found 1","path":"$.id"}"#),
     ]
 
-    private static let refusals =
+    private static let errors =
         [
             Row(
                 "DELETE /tasks", 405, (.allow, "GET, HEAD, POST, OPTIONS"), #"{"error":"/tasks has no method DELETE"}"#),
@@ -157,13 +157,13 @@ extension TaskAnswerTests: SelfTesting {
     }
 
     /// Answers a request directly, without a store.
-    private static func answer(_ request: TaskRequest, _ table: TaskTable) throws -> TaskAnswer {
+    private static func response(_ request: TaskRequest, _ table: TaskTable) throws -> TaskResponse {
         do {
             let command = try request.command()
-            if let answer = TaskAnswer(to: command, request) { return answer }
-            return TaskAnswer(try table.outcome(of: command, request), request)
-        } catch let error as Refusal {
-            return TaskAnswer(error, request)
+            if let response = TaskResponse(to: command, request) { return response }
+            return TaskResponse(try table.outcome(of: command, request), request)
+        } catch let error as RequestError {
+            return TaskResponse(error, request)
         }
     }
 
@@ -171,12 +171,12 @@ extension TaskAnswerTests: SelfTesting {
         let table = try scene()
         var fields: HTTPFields = [:]
         fields[.contentType] = row.type
-        let answer = try answer(request(row.request, row.json, fields), table)
-        expectEqual(answer.status.code, row.status, "status")
-        expectEqual(String(buffer: answer.body), row.body, "body")
-        if let (name, value) = row.field { expectEqual(answer.fields[name], value, "\(name)") }
+        let response = try response(request(row.request, row.json, fields), table)
+        expectEqual(response.status.code, row.status, "status")
+        expectEqual(String(buffer: response.body), row.body, "body")
+        if let (name, value) = row.field { expectEqual(response.fields[name], value, "\(name)") }
         if row.status != 204, row.request.first != "H" {
-            expectEqual(answer.fields[.contentLength], "\(answer.body.readableBytes)", "length")
+            expectEqual(response.fields[.contentLength], "\(response.body.readableBytes)", "length")
         }
         expectEqual(String(buffer: try text(table)), row.tasks ?? all, "all tasks afterwards")
     }
@@ -187,51 +187,51 @@ extension TaskAnswerTests: SelfTesting {
         let table = try scene()
         for path in ["/", "/tasks", "/tasks/2"] {
             let tag = try requireNotNil(
-                try answer(request("GET \(path)"), table).fields[.eTag], "entity tag of \(path)")
+                try response(request("GET \(path)"), table).fields[.eTag], "entity tag of \(path)")
             for (list, status) in [
                 (tag, 304), ("W/\(tag)", 304), ("\"a\", \(tag)", 304), ("\"a\" ,\tW/\(tag) ", 304),
                 ("\t\(tag)\t", 304), ("*", 304),
                 ("\"a\"", 200), ("", 200), (String(tag.dropLast()), 200),
             ] {
                 for method in ["GET", "HEAD"] {
-                    let answer = try answer(request("\(method) \(path)", "", [.ifNoneMatch: list]), table)
-                    expectEqual(answer.status.code, status, "\(method) \(path) with \(list)")
-                    expectEqual(answer.fields[.eTag], tag, "entity tag")
-                    if status == 304 { expectNil(answer.fields[.contentLength], "length of nothing") }
+                    let response = try response(request("\(method) \(path)", "", [.ifNoneMatch: list]), table)
+                    expectEqual(response.status.code, status, "\(method) \(path) with \(list)")
+                    expectEqual(response.fields[.eTag], tag, "entity tag")
+                    if status == 304 { expectNil(response.fields[.contentLength], "length of nothing") }
                 }
             }
         }
-        let before = try answer(request("GET /tasks"), table).fields[.eTag]
+        let before = try response(request("GET /tasks"), table).fields[.eTag]
         try table.insert([TaskRecord(title: "c")])
-        expectTrue(try answer(request("GET /tasks"), table).fields[.eTag] != before, "another entity tag")
+        expectTrue(try response(request("GET /tasks"), table).fields[.eTag] != before, "another entity tag")
     }
 
     private static func testChangesOnlyKnownVersions() throws {
         let table = try scene()
-        let known = try requireNotNil(try answer(request("GET /tasks/1"), table).fields[.eTag], "entity tag")
+        let known = try requireNotNil(try response(request("GET /tasks/1"), table).fields[.eTag], "entity tag")
         let change = #"{"title":"b"}"#
         for method in ["PUT", "PATCH", "DELETE"] {
             for fields in [[.ifMatch: "\"a\""], [.ifMatch: "W/\(known)"], [.ifNoneMatch: "*"]] as [HTTPFields] {
                 var fields = fields
                 fields[.contentType] = "application/json"
-                let answer = try answer(request("\(method) /tasks/1", change, fields), table)
-                expectEqual(answer.status.code, 412, "\(method) with \(fields)")
+                let response = try response(request("\(method) /tasks/1", change, fields), table)
+                expectEqual(response.status.code, 412, "\(method) with \(fields)")
             }
         }
         expectEqual(String(buffer: try text(table)), all, "all tasks")
         let fields: HTTPFields = [.contentType: "application/json", .ifMatch: known]
-        let changed = try answer(request("PATCH /tasks/1", change, fields), table)
+        let changed = try response(request("PATCH /tasks/1", change, fields), table)
         expectEqual(changed.status.code, 200, "with what is there")
         expectTrue(changed.fields[.eTag] != known, "another entity tag")
-        expectEqual(try answer(request("PATCH /tasks/1", change, fields), table).status.code, 412, "the same once more")
-        let deleted = try answer(request("DELETE /tasks/1", "", [.ifMatch: "*"]), table)
+        expectEqual(try response(request("PATCH /tasks/1", change, fields), table).status.code, 412, "again")
+        let deleted = try response(request("DELETE /tasks/1", "", [.ifMatch: "*"]), table)
         expectEqual(deleted.status.code, 204, "with anything")
 
         // The condition applies to the list that the task is added to.
-        let list = try requireNotNil(try answer(request("GET /tasks"), table).fields[.eTag], "entity tag of all")
+        let list = try requireNotNil(try response(request("GET /tasks"), table).fields[.eTag], "entity tag of all")
         for (field, status) in [("\"a\"", 412), (list, 201), (list, 412), ("*", 201)] {
             let fields: HTTPFields = [.contentType: "application/json", .ifMatch: field]
-            let made = try answer(request("POST /tasks", change, fields), table)
+            let made = try response(request("POST /tasks", change, fields), table)
             expectEqual(made.status.code, status, "POST with \(field)")
         }
         expectEqual(try table.all().count, 3, "tasks")
@@ -248,12 +248,12 @@ extension TaskAnswerTests: SelfTesting {
         for isLocal in [true, false] {
             var head = request("GET /tasks/1").head
             head.authority = row.host
-            let answer = try answer(TaskRequest(head: head, isLocal: isLocal), table)
+            let response = try response(TaskRequest(head: head, isLocal: isLocal), table)
             let isServed = row.isServed || !isLocal
-            expectEqual(answer.status.code, isServed ? 200 : 421, isLocal ? "status" : "status for everybody")
+            expectEqual(response.status.code, isServed ? 200 : 421, isLocal ? "status" : "status for everybody")
             if !isServed {
                 let error = "expected the host localhost or an address, found \(row.host)"
-                expectEqual(String(buffer: answer.body), #"{"error":"\#(error)"}"#, "body")
+                expectEqual(String(buffer: response.body), #"{"error":"\#(error)"}"#, "body")
             }
         }
     }
@@ -262,20 +262,21 @@ extension TaskAnswerTests: SelfTesting {
         let table = try scene()
         var long = request("POST /tasks", "", [.contentType: "application/json"])
         long.body = nil
-        expectEqual(try answer(long, table).status.code, 413, "status")
+        expectEqual(try response(long, table).status.code, 413, "status")
         expectEqual(
-            String(buffer: try answer(long, table).body), #"{"error":"expected a body of at most 65536 bytes"}"#, "body"
+            String(buffer: try response(long, table).body), #"{"error":"expected a body of at most 65536 bytes"}"#,
+            "body"
         )
-        expectEqual(try answer(long, table).fields[.connection], "close", "what is to come is not read")
+        expectEqual(try response(long, table).fields[.connection], "close", "what is to come is not read")
         long.head.path = "/other"
-        expectEqual(try answer(long, table).status.code, 404, "status of another path")
+        expectEqual(try response(long, table).status.code, 404, "status of another path")
     }
 
     private static func testNeverReusesIDs() throws {
         let table = try scene()
-        expectEqual(try answer(request("DELETE /tasks/2"), table).status.code, 204, "status")
+        expectEqual(try response(request("DELETE /tasks/2"), table).status.code, 204, "status")
         let new = request("POST /tasks", #"{"title":"c"}"#, [.contentType: "application/json"])
-        expectEqual(try answer(new, table).fields[.location], "/tasks/3", "location")
+        expectEqual(try response(new, table).fields[.location], "/tasks/3", "location")
     }
 
     private static func testKeepsHostileTitles() throws {
@@ -285,7 +286,7 @@ extension TaskAnswerTests: SelfTesting {
         ]
         for title in titles {
             let json = String(buffer: try Representation(of: ["title": title]).bytes)
-            let made = try answer(request("POST /tasks", json, [.contentType: "application/json"]), table)
+            let made = try response(request("POST /tasks", json, [.contentType: "application/json"]), table)
             expectEqual(made.status.code, 201, title)
             expectEqual(try table.all().last?.title, title, "title")
         }
@@ -294,14 +295,14 @@ extension TaskAnswerTests: SelfTesting {
 
     private static func testServesThePage() throws {
         let table = try scene()
-        let answer = try answer(request("GET /"), table)
-        expectEqual(answer.fields[.contentType], "text/html; charset=utf-8", "type")
-        expectTrue(String(buffer: answer.body).hasPrefix("<!doctype html>"), "page")
+        let response = try response(request("GET /"), table)
+        expectEqual(response.fields[.contentType], "text/html; charset=utf-8", "type")
+        expectTrue(String(buffer: response.body).hasPrefix("<!doctype html>"), "page")
         expectEqual(
-            answer.fields[.contentSecurityPolicy],
+            response.fields[.contentSecurityPolicy],
             "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
                 + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'", "policy")
-        expectEqual(answer.fields[.xContentTypeOptions], "nosniff", "what browsers guess")
+        expectEqual(response.fields[.xContentTypeOptions], "nosniff", "what browsers guess")
     }
 }
 #endif

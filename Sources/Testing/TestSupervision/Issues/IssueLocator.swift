@@ -11,8 +11,8 @@ struct IssueLocator {
     /// The place for messages that concern no place: the first source file.
     var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.executable, line: 1, column: 1) }
 
-    /// Returns the place of a type's first list.
-    func placeOfList(_ typeName: String) -> SourcePlace { sources.scan[typeName]?.lists.first?.place ?? fallbackPlace }
+    /// Returns the place of a type's first list, or else of the type.
+    func placeOfList(_ typeName: String) -> SourcePlace { sources.scan[typeName]?.place ?? fallbackPlace }
 
     /// Gives an issue without a place the place of its test's declaration.
     func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {

@@ -151,23 +151,25 @@ extension SourceParser {
         lexer.next()
     }
 
-    /// Goes to the comma or the bracket after an argument or element, or to a colon in it.
-    mutating func skipItem(toColon: Bool = false) {
+    /// Goes to the comma or the bracket after an argument or element, or to a colon in it. An inactive branch of an `#if`
+    /// may have no such bracket, so the parameters of a function end with the branch.
+    mutating func skipItem(toColon: Bool = false, isParameter: Bool = false) {
         var depth = 0
         while lexer.isInside, depth > 0 || !lexer.at(",") && !lexer.closesBracket && !(toColon && lexer.at(":")) {
+            if isParameter, lexer.isDirective(at: lexer.start) { return }
             depth += lexer.opensBracket ? 1 : lexer.closesBracket ? -1 : 0
             advance()
         }
     }
 
     /// Goes behind the bracket that closes the arguments or elements from here.
-    mutating func skipItems() {
-        skipItem()
+    mutating func skipItems(areParameters: Bool = false) {
+        skipItem(isParameter: areParameters)
         while lexer.at(",") {
             advance()
-            skipItem()
+            skipItem(isParameter: areParameters)
         }
-        advance()
+        if lexer.closesBracket { advance() }
     }
 }
 

@@ -9,8 +9,8 @@ struct SourceParser {
     let source: SourceText
     let path: String
     var lexer: SwiftLexer
-    /// The module of the source, and the modules that it imports.
-    private var modules: Set<String>
+    /// The modules that the source imports.
+    private var modules: Set = ["Swift"]
     /// The types in the order of their first mention.
     private(set) var types: [(name: String, type: ScannedType)] = []
     private var typeIndices: [String: Int] = [:]
@@ -46,11 +46,10 @@ struct SourceParser {
     /// Parses a source.
     ///
     /// - Complexity: O(bytes). The bodies of functions are only searched for their end.
-    init(_ source: SourceText, path: String = "", module: String = "") {
+    init(_ source: SourceText, path: String = "") {
         self.source = source
         lexer = SwiftLexer(source)
         self.path = path
-        modules = [module, "Swift"]
         lexer.next()
         while lexer.isInside {
             switch lexer.kind {
@@ -157,6 +156,7 @@ struct SourceParser {
             // A kind may follow `import`, as in `import struct Module.Type`.
             if lexer.isDeclaration { lexer.next() }
             modules.insert(lexer.name)
+        case 9 where lexer.at("MainActor"): modifiers.isMainActor = true
         case 7 where lexer.at("private"), 11 where lexer.at("fileprivate"): modifiers.isPrivate = true
         case 8 where lexer.at("override"): modifiers.isOverride = true
         case 8 where lexer.at("mutating"), 9 where lexer.at("borrowing") || lexer.at("consuming"):
@@ -297,16 +297,19 @@ struct SourceParser {
         lexer.next()
         guard lexer.accept("(") else { return }
         test.hasParameters = !lexer.at(")")
-        skipItems()
+        skipItems(areParameters: true)
         // If the function has no body, the next declaration follows.
         while case .word = lexer.kind, !lexer.isDeclaration {
             if lexer.at("async") { modifiers.isAsync = true }
             if lexer.at("throws") { modifiers.isThrowing = true }
             lexer.next()
-            if lexer.accept("(") { skipItems() }
+            if lexer.accept("(") { skipItems(areParameters: true) }
         }
-        // Tests return no value, so this function isn't a test.
-        if lexer.at("-") { return }
+        // Tests return no value, so any other function isn't a test.
+        if lexer.accept("-"), lexer.accept(">") {
+            let isVoid = lexer.accept("Void") || lexer.accept("(") && lexer.accept(")")
+            guard isVoid, lexer.at("{") else { return }
+        }
         test.modifiers = modifiers
         pending = .test(type: type, number: types[type].type.declared.count)
         types[type].type.declared.append(test)
@@ -327,6 +330,15 @@ extension SourceParser: SelfTesting {
             "testIgnoresFunctionsThatAreNoTests": testIgnoresFunctionsThatAreNoTests,
             "testFollowsConditionalCompilation": testFollowsConditionalCompilation,
             "testFindsLinesOfTests": testFindsLinesOfTests,
+            "testReadsDenseSyntax": testReadsDenseSyntax,
+            "testEndsCommentsLikeTheCompiler": {
+                for end in ["\n", "\r", "\r\n"] {
+                    let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }"
+                    let scan = scan("extension S { // }\(end)\(list)\(end)// func testB() {}\(end)func testA() {}\n}")
+                    expectEqual(scan["S"]?.entries.map(\.name), ["testA"])
+                    expectEqual(scan["S"]?.declared.map(\.name), ["testA"])
+                }
+            },
             "testTakesNoNamesForKeywords": {
                 let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }"
                 let scan = scan(
@@ -372,6 +384,68 @@ extension SourceParser: SelfTesting {
                 expectEqual(scan["S"]?.entries.map(\.name), ["testA"], $0)
                 expectEqual(scan["U"]?.declared.map(\.name), ["testD"], $0)
             }
+    }
+
+    /// Reads valid syntax whose braces, quotes and slashes are hard to tell apart.
+    private static func testReadsDenseSyntax() {
+        let scan = scan(
+            ####"""
+            struct Str {
+                let a = "}{ \("}" + "\("{")") \\" , b = #"\("}#" {"#, c = """
+                  { \("""
+                  } \("{ func testNo() {}")
+                  """) func testNo2() {
+                  """
+                let r1 = /}{"/, r2 = #/}{ " /*/#, r3 = #/
+                   } { " # comment }
+                /#
+                /* { /* } { */ " { */
+                let closure: (Int) -> Int = { $0 / 2 }, d = 4 / 2 /* x */ / 1
+                var computed: Int { get { 1 } set { } }
+                var observed = 1 { didSet { } willSet { } }
+                subscript(klass: Int) -> Int { get { 1 } }
+                init(in Int = 1, protocol: Int = 2) { }
+                func `func`() {} ; func `class`() -> Int { 1 }
+                var `struct`: Int { 1 }
+                enum `enum` { case a; static var testSelectors: [Int] { [] } }
+                @available(*, deprecated, message: "} {") @inline(never) func attr() {}
+                func generic<T: Equatable, each U>(_ x: T, _ y: repeat each U) -> (T) -> Void where T: Comparable { { _ in } }
+                typealias F = (Int) -> Void
+                func testUnlistedStr1() {}
+                var ünïcode = 1; func testÜnlisted() {}; func testlower() {}; func `test raw name {`() {} ; func `testRaw "q"`() {}
+                nonisolated(unsafe) static var s = [1: "a"] as [Int: String]
+                #if os(Windows)
+                func testWin() { }
+                #elseif !os(Linux) && compiler(>=99)
+                func testBad( { {
+                #else
+                func testElseUnlisted() { if true { } }
+                #endif
+                func testLine() throws { 
+                    #if DEBUG
+                    if #available(macOS 15, *) { _ = 1 } 
+                    #else
+                    #endif
+                    throw Boom() }
+                static func ==(a: Str, b: Str) -> Bool { a.ünïcode/b.ünïcode == 1/1 }
+                func testUnlistedStr2() {}
+                static func test3() async throws(Boom) -> () {}
+                static func test4() -> Void {}
+            }
+            struct Boom: Error {}
+            extension Str: FixtureTesting {
+                static func testFixture() -> Str { Str() }
+                static var testSelectors: TestSelectors { get { return ["testLine": fixture(testLine)] } }
+            }
+            """####)
+        expectEqual(scan.types.keys.sorted(), ["Boom", "Str", "Str.enum"])
+        expectEqual(scan["Str"]?.entries.map(\.name), ["testLine"])
+        expectEqual(
+            scan["Str"]?.declared.filter { $0.conditions.isEmpty }.map(\.name),
+            [
+                "testUnlistedStr1", "testÜnlisted", "test raw name {", "testRaw \"q\"", "testLine", "testUnlistedStr2",
+                "test3", "test4",
+            ])
     }
 
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }

@@ -22,7 +22,7 @@ struct Modifiers: Equatable {
     var (isPrivate, isStatic, isOverride) = (false, false, false)
     /// A Boolean value that indicates whether a fixture can only call the function in a closure.
     var needsClosure = false
-    var (isAsync, isThrowing) = (false, false)
+    var (isAsync, isThrowing, isMainActor) = (false, false, false)
 }
 
 /// An entry of a list.
@@ -83,13 +83,22 @@ struct ScannedType {
 
     var entries: [ListedTest] { lists.flatMap(\.entries) }
 
+    /// The place of the first list, or else the line where the type or an extension begins.
+    var place: SourcePlace? {
+        lists.first?.place
+            ?? bodies.first.map { SourcePlace(path: $0.path, line: $0.lines.lowerBound, column: 1) }
+    }
+
     /// Returns the list entry for a function of the type.
     func entry(for test: DeclaredTest) -> String {
         let word = test.name.utf8.allSatisfy(SwiftLexer.isWord) ? test.name : "`\(test.name)`"
         let key = "\"\(test.name.replacing("\"", with: "\\\""))\""
         if test.modifiers.isStatic { return "\(key): \(word)" }
         if !isActor, !test.modifiers.needsClosure { return "\(key): fixture(\(word))" }
-        let effects = (test.modifiers.isThrowing ? "try " : "") + (isActor || test.modifiers.isAsync ? "await " : "")
+        // A conformance to `@MainActor FixtureTesting` has closures of the main actor.
+        let isOfOtherActor = isActor || test.modifiers.isMainActor && !parents.contains { $0.name == "MainActor" }
+        let effects =
+            (test.modifiers.isThrowing ? "try " : "") + (isOfOtherActor || test.modifiers.isAsync ? "await " : "")
         return "\(key): fixture { \(effects)$0.\(word)() }"
     }
 
@@ -125,18 +134,32 @@ struct SourceScan {
         for (path, bytes) in sources {
             let text = SourceText(bytes)
             if text.offset(of: "testSelectors") == nil, text.offset(of: "func test") == nil { continue }
-            let file = SourceParser(text, path: path, module: module)
+            let file = SourceParser(text, path: path)
             files.append(file)
             for name in file.privateTypes { fileCounts[name, default: 0] += 1 }
         }
+        let ownPrefix = "\(module)."
+        let isQualified = files.contains { $0.types.contains { $0.name.hasPrefix(ownPrefix) } }
+        let isModule = isQualified && !sources.contains { Self.declares(module, $0.bytes) }
         for file in files {
             let ambiguous = file.privateTypes.filter { fileCounts[$0, default: 0] > 1 }
-            func key(_ name: String) -> String {
+            func key(_ written: String) -> String {
+                let isPlain = !isModule || !written.hasPrefix(ownPrefix)
+                let name = isPlain ? written : String(written.dropFirst(ownPrefix.count))
                 let isAmbiguous = ambiguous.contains { name == $0 || name.hasPrefix("\($0).") }
                 return isAmbiguous ? "\(FileAccess.name(of: file.path)):\(name)" : name
             }
             for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
             lineCounts[file.path] = file.source.line(at: file.source.count)
+        }
+    }
+
+    /// Returns whether a source mentions a type with the name of its module. `M.Node` is then a part of that type.
+    private static func declares(_ module: String, _ bytes: [UInt8]) -> Bool {
+        let file = TokenizedFile(bytes)
+        let keywords = ["actor", "class", "enum", "extension", "protocol", "struct", "typealias"]
+        return file.tokens.indices.contains { index in
+            keywords.contains(file.mark(index)) && file.isMark(module, index + 1) && !file.isMark(".", index + 2)
         }
     }
 
@@ -182,10 +205,17 @@ struct SourceScan {
         return rows[row.index]
     }
 
-    /// Returns the place of a test's row, or else of its function, its entry or its type's list.
+    /// Returns the place of a test's row, or else of its function, its entry or its type's list. A type without a list
+    /// inherits these.
     func place(of test: PlannedTest) -> SourcePlace? {
-        row(of: test) ?? function(of: test)?.place ?? entry(of: test)?.place
-            ?? self[test.typeName]?.lists.first?.place
+        if let place = ownPlace(of: test) { return place }
+        var inherited = test
+        inherited.typeName = listOwner(inheritedBy: key(of: test.typeName)) ?? ""
+        return ownPlace(of: inherited) ?? self[test.typeName]?.place
+    }
+
+    private func ownPlace(of test: PlannedTest) -> SourcePlace? {
+        row(of: test) ?? function(of: test)?.place ?? entry(of: test)?.place ?? self[test.typeName]?.lists.first?.place
     }
 
     // MARK: Lines
@@ -272,6 +302,8 @@ extension SourceScan: SelfTesting {
             "testChoosesRowsByLine": testChoosesRowsByLine,
             "testChoosesTestsAroundALine": testChoosesTestsAroundALine,
             "testOffersEntriesThatCompile": testOffersEntriesThatCompile,
+            "testFindsTypesWithoutList": testFindsTypesWithoutList,
+            "testReadsTypesNamedLikeTheModule": testReadsTypesNamedLikeTheModule,
             "testReadsTruncatedSources": testReadsTruncatedSources,
         ]
             + .each("testChoosesTestsOfOneTypeOnly", extendedTypes, testChoosesTestsOfOneTypeOnly)
@@ -313,6 +345,43 @@ extension SourceScan: SelfTesting {
         for (name, line) in rows {
             let test = PlannedTest(typeName: "S", testName: name, testType: "unit", module: "M")
             expectEqual(scan.place(of: test)?.line, line, name)
+        }
+    }
+
+    /// A test of a type without its own list is at the function that the type inherits, or else at the type.
+    private static func testFindsTypesWithoutList() {
+        let scan = scan(
+            """
+            class Base { class var testSelectors: TestSelectors { ["testA": testA, "testC": made()] }
+                class func testA() {}
+            }
+
+            class Derived: Base {
+                override class func testA() {}
+            }
+            final class Last: Derived {}
+            struct Made { func testB() {} }
+            """)
+        let rows = [
+            ("Derived", "testA", 6), ("Last", "testA", 2), ("Last", "testC", 1), ("Last", "testUnknown", 1),
+            ("Made", "testD", 9), ("Unknown", "testA", nil),
+        ]
+        for (type, name, line) in rows {
+            let test = PlannedTest(typeName: type, testName: name, testType: "unit", module: "M")
+            expectEqual(scan.place(of: test)?.line, line, "\(type).\(name)")
+        }
+    }
+
+    private static func testReadsTypesNamedLikeTheModule() {
+        let node = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
+        for declaration in ["", "struct M {}", "public final class M: P {}", "typealias M = Int", "extension M {}"] {
+            let isType = !declaration.isEmpty
+            let text = "extension M.Node { \(node) }"
+            for sources in [[text, declaration], ["\(text); \(declaration)"]] {
+                let scan = SourceScan(
+                    module: "M", sources: sources.enumerated().map { ("/\($0.offset).swift", Array($0.element.utf8)) })
+                expectEqual(scan.types[isType ? "M.Node" : "Node"]?.entries.map(\.name), ["testA"], declaration)
+            }
         }
     }
 
@@ -446,6 +515,7 @@ extension SourceScan: SelfTesting {
             ("[Int]?", "Optional<Array<Int>>"), ("Int?", "Optional<Int>"), ("[2 of Int]", "InlineArray<2, Int>"),
             ("(any P)", "Any"),
             ("Foundation.URL", "URL"), ("URLs.URL", "URL"), ("Swift.Array<Int>.Part", "Array.Part"),
+            ("M.Node", "Node"),
         ]
     }
 
@@ -478,6 +548,7 @@ extension SourceScan: SelfTesting {
                 static func `test is "so"`() {}
                 @MainActor private static func testD() throws {}
                 borrowing func testE() {}
+                @MainActor mutating func testF() throws {}
                 static func testReturns() -> Int { 1 }
             }
             """)["S"]
@@ -487,7 +558,11 @@ extension SourceScan: SelfTesting {
                 "\"testA\": testA", "\"testB\": fixture(testB)", "\"testC\": fixture { try await $0.testC() }",
                 #""test is \"so\"": `test is "so"`"#,
                 "\"testD\": testD", "\"testE\": fixture { $0.testE() }",
+                "\"testF\": fixture { try await $0.testF() }",
             ])
+        let isolated = scan("extension S: @MainActor FixtureTesting { @MainActor mutating func testA() {} }")["S"]
+        expectEqual(
+            isolated?.declared.map { isolated?.entry(for: $0) }, ["\"testA\": fixture { $0.testA() }"])
         let actor = scan("actor S { func testA() {} }")["S"]
         expectEqual(
             actor?.declared.map { actor?.entry(for: $0) }, ["\"testA\": fixture { await $0.testA() }"])

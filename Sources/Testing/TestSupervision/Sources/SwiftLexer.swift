@@ -106,7 +106,7 @@ struct SwiftLexer {
             end = offset(ofAny: "{}\"/#`", from: end)
             let byte = base[end]
             depth += byte == 0x7B ? 1 : byte == 0x7D ? -1 : 0
-            if end > limit || byte == 0x23 && isDirective { break }
+            if end > limit || byte == 0x23 && isDirective(at: end) { break }
             if depth == 0 { return true }
             _ = step()
         }
@@ -114,8 +114,10 @@ struct SwiftLexer {
         return false
     }
 
-    /// A Boolean value that indicates whether the next token may begin `#if`, `#else`, `#elseif` or `#endif`.
-    private var isDirective: Bool { has("#if", at: end) || has("#el", at: end) || has("#en", at: end) }
+    /// Returns whether `#if`, `#else`, `#elseif` or `#endif` may begin at an offset.
+    func isDirective(at offset: Int) -> Bool {
+        has("#if", at: offset) || has("#el", at: offset) || has("#en", at: offset)
+    }
 
     // PERF: Static strings, because a call of a C function copies any other text.
     private static let spaces: StaticString = " \t\r\n"
@@ -136,9 +138,11 @@ struct SwiftLexer {
 
     static func isOperator(_ byte: UInt8) -> Bool { "!&^~-+*%<>=|?./".utf8.contains(byte) }
 
-    /// The offset of the next newline, or of the end of the source.
-    var endOfLine: Int {
-        memchr(base + end, 0x0A, count - end).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) } ?? count
+    /// The offset of the next newline, or of the end of the source. As for the compiler, a carriage return is a newline.
+    var endOfLine: Int { offset(of: 0x0D, before: offset(of: 0x0A, before: count)) }
+
+    private func offset(of byte: Int32, before limit: Int) -> Int {
+        memchr(base + end, byte, limit - end).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) } ?? limit
     }
 
     private mutating func skipBlockComment() -> Bool {

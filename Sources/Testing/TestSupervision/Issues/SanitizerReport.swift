@@ -35,7 +35,7 @@ struct SanitizerReport: Equatable {
         }
         guard let error = line.part(behind: ": runtime error: "), let place = line.part(before: ": runtime error: ")
         else { return nil }
-        return (index, ("UndefinedBehaviorSanitizer: \(error)", Self.place(ofText: place)))
+        return (index, ("UndefinedBehaviorSanitizer: \(error)", SourcePlace(place)))
     }
 
     /// Returns the leaks in a report of LeakSanitizer: their descriptions, and the places where the memory was
@@ -64,20 +64,7 @@ struct SanitizerReport: Equatable {
     /// Reads the place of a frame: `#1 0x12 in f() /a/b.swift:3:4 (M.img+0x1) (BuildId: x)`.
     private static func place(_ line: Substring) -> SourcePlace? {
         guard line.drop(while: { $0 == " " }).first == "#", let path = line.part(behind: " /") else { return nil }
-        return place(ofText: "/" + (path.part(before: " (") ?? path))
-    }
-
-    /// Reads `/path:line:column` or `/path:line`.
-    private static func place(ofText text: some StringProtocol) -> SourcePlace? {
-        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        var numbers: [Int] = []
-        while numbers.count < 2, parts.count > 1, let last = parts.last, let number = Int(last) {
-            numbers.insert(number, at: 0)
-            parts.removeLast()
-        }
-        guard let line = numbers.first, line > 0 else { return nil }
-        return SourcePlace(
-            path: parts.joined(separator: ":"), line: line, column: max(1, numbers.count > 1 ? numbers[1] : 1))
+        return SourcePlace("/" + (path.part(before: " (") ?? path))
     }
 
     // MARK: Options
@@ -87,37 +74,30 @@ struct SanitizerReport: Equatable {
     /// A race or undefined behaviour ends the process like a crash, so the test that caused it is known. The worker
     /// searches for leaks after the tests. The forked children of tests don't.
     static func environment(_ module: ModuleDescription, inherited: (String) -> String?) -> [String: String] {
-        guard let words = sanitizers(of: module.executable), !words.isEmpty else { return [:] }
-        let path = FileAccess.program(named: "llvm-symbolizer", beside: module.clang)
-        let forced = [
-            "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
+        let forced: [Instrumentation: (String, String)] = [
+            .address: ("ASAN_OPTIONS", "leak_check_at_exit=0"),
             // A child of an exit expectation may start threads.
-            "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0:die_after_fork=0"),
-            "undefined": ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"),
+            .thread: ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0:die_after_fork=0"),
+            .undefined: ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"),
         ]
+        let sanitizers = instrumentation(of: module.executable).compactMap { forced[$0] }
+        if sanitizers.isEmpty { return [:] }
+        let path = FileAccess.program(named: "llvm-symbolizer", beside: module.clang)
         var environment: [String: String] = [:]
-        for word in words {
-            guard let (name, options) = forced[word] else { continue }
+        for (name, options) in sanitizers {
             let parts = [path.map { "external_symbolizer_path=\($0)" }, inherited(name), options]
             environment[name] = parts.compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ":")
         }
         return environment
     }
 
-    /// Returns the sanitizers in a test executable: `address`, `thread`, `undefined`. Returns nil if the test
-    /// executable can't be read.
-    private static func sanitizers(of executable: String) -> [String]? {
+    private static func instrumentation(of executable: String) -> Set<Instrumentation> {
         if let response = try? FileAccess.contents(of: "\(executable).link") {
-            let words = String(decoding: response, as: UTF8.self).split(separator: "\n")
-            return words.compactMap { $0.part(behind: "-fsanitize=")?.part(before: "\"") }.map(String.init)
+            let words = String(decoding: response, as: UTF8.self)
+            return Set(Instrumentation.allCases.filter { words.contains("\"\($0.rawValue)\"") })
         }
-        guard let bytes = try? FileAccess.contents(of: executable) else { return nil }
-        let names: [(StaticString, String)] = [
-            ("__asan_init", "address"), ("__tsan_init", "thread"), ("__ubsan_handle_", "undefined"),
-        ]
-        return bytes.withUnsafeBytes { contents in
-            names.filter { ByteSearch.offset(of: $0.0, in: contents) != nil }.map(\.1)
-        }
+        let object = (try? FileAccess.contents(of: executable)).flatMap { ObjectFile(bytes: $0) }
+        return object.map(Instrumentation.found) ?? []
     }
 }
 

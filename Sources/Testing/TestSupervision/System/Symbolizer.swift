@@ -57,13 +57,23 @@ struct Symbolizer {
             // A full path begins with a slash and may contain parentheses.
             let parts = line.split(separator: " (/")
             guard line.last == ")", parts.count > 1, let path = parts.last else { return nil }
-            text = "/\(path.dropLast()):1"
+            text = "/\(path.dropLast())"
         }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count >= 3, let number = Int(parts[parts.count - 2]), let column = Int(parts[parts.count - 1]),
-            number > 0
-        else { return nil }
-        return SourcePlace(path: parts.dropLast(2).joined(separator: ":"), line: number, column: max(column, 1))
+        return SourcePlace(text)
+    }
+}
+
+extension SourcePlace {
+    /// Reads `path:line:column` or `path:line`, as sanitizers and symbolizers print it. Returns nil if the line is unknown.
+    init?(_ text: Substring) {
+        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        var numbers: [Int] = []
+        while numbers.count < 2, parts.count > 1, let last = parts.last, let number = Int(last) {
+            numbers.insert(number, at: 0)
+            parts.removeLast()
+        }
+        guard let line = numbers.first, line > 0 else { return nil }
+        self.init(path: parts.joined(separator: ":"), line: line, column: max(1, numbers.count > 1 ? numbers[1] : 1))
     }
 }
 
@@ -123,8 +133,8 @@ extension Symbolizer: SelfTesting {
         let rows: [(Substring, SourcePlace?)] = [
             ("/a.swift:3:4", SourcePlace(path: "/a.swift", line: 3, column: 4)),
             ("/a:b.swift:3:0", SourcePlace(path: "/a:b.swift", line: 3, column: 1)),
-            ("??:0:0", nil), ("/a.swift:0:4", nil), ("/a.swift:3", nil), ("/a.swift:x:4", nil), ("/a.swift:3:x", nil),
-            ("", nil),
+            ("/a.swift:3", SourcePlace(path: "/a.swift", line: 3, column: 1)),
+            ("??:0:0", nil), ("/a.swift:0:4", nil), ("/a.swift:3:x", nil), ("", nil),
         ]
         let llvm = Symbolizer(executable: "", clang: "", system: .linux)
         for (line, expected) in rows { expectEqual(llvm.place(line), expected, String(line)) }

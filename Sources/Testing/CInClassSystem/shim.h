@@ -1,6 +1,6 @@
 // Functions and structures of the C library that Swift shows in a form of each system's own, or not at all.
 //
-// Sources: sys/stat.h, signal.h, sys/wait.h, sys/resource.h, sys/xattr.h, sys/prctl.h and unistd.h of macOS, glibc and
+// Sources: sys/stat.h, signal.h, sys/wait.h, sys/resource.h, sys/prctl.h and unistd.h of macOS, glibc and
 // musl.
 
 #ifndef CINCLASSSYSTEM_SHIM_H
@@ -336,19 +336,6 @@ static inline struct rlimit inclass_data_limit(void) {
     return limit;
 }
 static inline int inclass_set_data_limit(struct rlimit limit) { return setrlimit(RLIMIT_DATA, &limit); }
-
-/// The names of a file's extended attributes.
-#ifdef __APPLE__
-extern ssize_t listxattr(const char *path, char *names, size_t count, int options);
-static inline ssize_t inclass_attributes(const char *path, char *names, size_t count) {
-    return listxattr(path, names, count, 0);
-}
-#else
-extern ssize_t listxattr(const char *path, char *names, size_t count);
-static inline ssize_t inclass_attributes(const char *path, char *names, size_t count) {
-    return listxattr(path, names, count);
-}
-#endif
 
 /// Has the system make this process the parent of what its descendants leave behind; does nothing where it can't.
 static inline void inclass_adopt_orphans(int adopts) {

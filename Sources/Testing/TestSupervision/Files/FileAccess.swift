@@ -98,7 +98,9 @@ package enum FileAccess {
     }
 
     /// Creates a file next to another file, with a random name that can't be guessed.
-    static func createTemporary(beside path: String, mode: mode_t) throws(SystemError) -> (path: String, Int32) {
+    static func createTemporary(beside path: String, mode: mode_t) throws(SystemError)
+        -> (path: String, descriptor: Int32)
+    {
         while true {
             let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))"
             let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)

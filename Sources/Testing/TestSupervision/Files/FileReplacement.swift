@@ -4,24 +4,37 @@
 internal import InClassSystem
 
 package enum FileReplacement {
-    /// Replaces the contents of a file. If a new file can have the same properties, it replaces the old file
-    /// atomically. Otherwise, the file is overwritten.
+    /// Replaces the contents of a file. The new contents are first written to a copy, so a full disk changes nothing. If
+    /// the file then can't be overwritten, the copy stays.
     ///
-    /// - Throws: `SystemError` if the file is read-only or can't be written. The file is then unchanged, unless the
-    ///   disk fills up while a file with several names is written.
+    /// - Throws: `SystemError` if the file is read-only or can't be written.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
-        // Replace the target of a link, not the link.
         guard let target = FileAccess.realPath(path) else { throw SystemError("find \(path)") }
-        let descriptor = open(target, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemError("open \(path)") }
-        defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw SystemError("read \(path)") }
+        guard stat(target, &status) == 0 else { throw SystemError("read \(path)") }
         // The superuser could write a read-only file, but its owner has protected it.
         guard status.st_mode & 0o222 != 0 else { throw SystemError("write \(path), which is read-only", code: EACCES) }
-        guard access(target, W_OK) == 0 else { throw SystemError("write \(path)") }
-        if status.st_nlink == 1, !SystemCalls.hasAttributes(target), try replace(target, status, bytes) { return }
-        try overwrite(target, bytes)
+        let descriptor = open(target, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("write \(path)") }
+        defer { close(descriptor) }
+        let isFolderWritable = access(FileAccess.directory(of: target), W_OK) == 0
+        let copy = isFolderWritable ? try FileAccess.createTemporary(beside: target, mode: 0o600) : nil
+        if let copy {
+            defer { close(copy.descriptor) }
+            do throws(SystemError) { try FileAccess.write(bytes, to: copy.descriptor, name: copy.path) } catch {
+                unlink(copy.path)
+                throw error
+            }
+            fsync(copy.descriptor)
+        }
+        let name = copy.map { "\(target), whose new contents are in \($0.path)" } ?? target
+        try FileAccess.write(bytes, to: descriptor, name: name)
+        guard ftruncate(descriptor, off_t(bytes.count)) == 0, fsync(descriptor) == 0 else {
+            throw SystemError("write \(name)")
+        }
+        // The system may have removed the right to run with the owner's identity.
+        fchmod(descriptor, status.st_mode & 0o7777)
+        if let copy { unlink(copy.path) }
     }
 
     /// Writes an output file that the user asked for. A link stays, and its target is written. A device or a pipe is
@@ -46,39 +59,6 @@ package enum FileReplacement {
         guard descriptor >= 0 else { throw SystemError("write \(path)") }
         defer { close(descriptor) }
         try FileAccess.write(bytes, to: descriptor, name: path)
-    }
-
-    /// Replaces an old file with a new file.
-    ///
-    /// - Returns: false if a new file can't have the same properties, because its folder or its owner belongs to
-    ///   another user.
-    private static func replace(_ target: String, _ status: stat, _ bytes: [UInt8]) throws(SystemError) -> Bool {
-        guard let (temporary, descriptor) = try? FileAccess.createTemporary(beside: target, mode: 0o600) else {
-            return false
-        }
-        // After the renaming, no file has the temporary name.
-        defer { unlink(temporary) }
-        defer { close(descriptor) }
-        var own = stat()
-        guard fstat(descriptor, &own) == 0 else { return false }
-        if own.st_uid != status.st_uid || own.st_gid != status.st_gid,
-            fchown(descriptor, status.st_uid, status.st_gid) != 0
-        {
-            return false
-        }
-        guard fchmod(descriptor, status.st_mode & 0o7777) == 0 else { return false }
-        try FileAccess.write(bytes, to: descriptor, name: temporary)
-        fsync(descriptor)
-        return rename(temporary, target) == 0
-    }
-
-    private static func overwrite(_ target: String, _ bytes: [UInt8]) throws(SystemError) {
-        let descriptor = open(target, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemError("write \(target)") }
-        defer { close(descriptor) }
-        try FileAccess.write(bytes, to: descriptor, name: target)
-        guard ftruncate(descriptor, off_t(bytes.count)) == 0 else { throw SystemError("write \(target)") }
-        fsync(descriptor)
     }
 }
 

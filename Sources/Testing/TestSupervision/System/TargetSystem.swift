@@ -1,6 +1,6 @@
 // The systems and processors that tests run on. They are values, so each can be tested on another system.
 //
-// Sources: elf.h and mach/machine.h for the numbers of processors; sysconf(3) and listxattr(2).
+// Sources: elf.h and mach/machine.h for the numbers of processors; sysconf(3).
 
 internal import InClassSystem
 
@@ -58,22 +58,11 @@ enum Architecture: CaseIterable {
     }
 }
 
-/// Facts about the machine and its files.
+/// Facts about the machine.
 enum SystemCalls {
     /// Returns a memory limit of half of the machine's memory, or the given limit if that is lower.
     static func halfOfMemory(within limit: rlimit) -> rlimit {
         let byteCount = rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize())
         return rlimit(rlim_cur: min(limit.rlim_cur, byteCount / 2), rlim_max: limit.rlim_max)
-    }
-
-    /// Returns whether a file has attributes that a new file wouldn't have.
-    static func hasAttributes(_ path: String) -> Bool {
-        var names = [CChar](repeating: 0, count: 1024)
-        let count = inclass_attributes(path, &names, names.count)
-        if count < 0 { return errno == ERANGE }
-        let bytes = names[..<count].map { UInt8(bitPattern: $0) }
-        // A new file also gets the labels of the system. macOS marks the files that a sandboxed program has written.
-        let own = ["security.selinux", "com.apple.provenance"]
-        return bytes.split(separator: 0).contains { !own.contains(String(decoding: $0, as: UTF8.self)) }
     }
 }

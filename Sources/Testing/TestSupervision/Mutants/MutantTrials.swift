@@ -21,8 +21,8 @@ package final class MutantTrials {
     private let objects: [String]
     /// The modification times of the sources and the objects, by path.
     private let times: [(String, Int?)]
-    /// The folder for all files of the trials. It is removed together with them.
-    private let folder: PassingFolder
+    /// The folder for all files of the trials.
+    private let folder: LockedFolder
     /// The contents of the sources that have mutants, by path.
     private var contents: [String: [UInt8]] = [:]
     /// The tests that have noticed a mutant. They run first.
@@ -48,8 +48,11 @@ package final class MutantTrials {
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
         times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
-        folder = try PassingFolder(
-            in: "\(FileAccess.directory(of: module.executable))/mutants", named: module.module)
+        let path = "\(FileAccess.directory(of: module.executable))/mutants/\(module.module)"
+        guard let folder = try LockedFolder(path) else {
+            throw MutantError(description: "another process tries the mutants of module '\(module.module)'")
+        }
+        self.folder = folder
         // The check above already covers the state of the sources.
         self.options.isBuildStep = true
         self.options.keepsDirectories = false

@@ -30,9 +30,7 @@ struct FatalMessage: Equatable {
     /// Removes the stack trace that some messages of the runtime contain. Its addresses in libraries don't help the
     /// reader.
     static func withoutStackTrace(_ output: [UInt8]) -> [UInt8] {
-        guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else {
-            return output
-        }
+        guard output.contains("Current stack trace:") else { return output }
         var isTrace = false
         let lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
             let text = String(decoding: line, as: UTF8.self)

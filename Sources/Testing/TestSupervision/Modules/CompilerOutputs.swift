@@ -67,62 +67,50 @@ struct CompilerOutputs {
 
 /// A reader for the parts of an output file map that are needed here.
 enum OutputFileMap {
-    /// Returns the strings that are values of a key, sorted. The key includes its quotes.
-    static func paths(of key: StaticString, in text: String) -> [String] {
-        var paths: [String] = []
-        visit(key, before: UInt8(ascii: "\""), in: text) { bytes, _, quote in
-            if let path = string(in: bytes, behind: quote) { paths.append(path) }
-        }
-        return paths.sorted()
+    /// Returns the strings that are values of a key, sorted.
+    static func paths(of key: String, in map: [UInt8]) -> [String] {
+        values(of: "\"\(key)\"", in: map).filter { map[$0.value] == UInt8(ascii: "\"") }
+            .map { string(in: map, behind: $0.value) }.sorted()
     }
 
     /// Returns the keys that are paths of Swift sources.
-    static func sources(in text: String) -> [String] {
-        var sources: [String] = []
-        visit(".swift\"", before: UInt8(ascii: "{"), in: text) { bytes, end, _ in
+    static func sources(in map: [UInt8]) -> [String] {
+        values(of: ".swift\"", in: map).filter { map[$0.value] == UInt8(ascii: "{") }.map { end, _ in
             var quote = end
-            while quote >= 0, bytes[quote] != 0x22 || quote > 0 && bytes[quote - 1] == 0x5C { quote -= 1 }
-            if quote >= 0, let path = string(in: bytes, behind: quote) { sources.append(path) }
-        }
-        return sources
-    }
-
-    /// Visits each key that ends with a text and whose value begins with a certain byte. The visitor receives the
-    /// offsets of the key's end and of the value.
-    private static func visit(
-        _ keyEnd: StaticString, before first: UInt8, in text: String,
-        _ visitor: (_ bytes: UnsafeRawBufferPointer, _ key: Int, _ value: Int) -> Void
-    ) {
-        var text = text
-        // PERF: In a debug build, a loop over all bytes takes longer than running a hundred tests.
-        text.withUTF8 { bytes in
-            let bytes = UnsafeRawBufferPointer(bytes)
-            for offset in ByteSearch.ends(of: keyEnd, in: bytes) {
-                let isValue = { (byte: UInt8) in byte > 0x20 }
-                guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
-                    let value = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[value] == first
-                else { continue }
-                visitor(bytes, offset - keyEnd.utf8CodeUnitCount, value)
-            }
+            while quote > 0, map[quote] != UInt8(ascii: "\"") || map[quote - 1] == UInt8(ascii: "\\") { quote -= 1 }
+            return string(in: map, behind: quote)
         }
     }
 
-    /// Reads a string to its closing quote.
-    private static func string(in bytes: UnsafeRawBufferPointer, behind quote: Int) -> String? {
-        guard let base = bytes.baseAddress,
-            let found = memchr(base + quote + 1, 0x22, bytes.count - quote - 1)
-        else { return nil }
-        let end = UnsafeRawPointer(found) - base
-        if memchr(base + quote + 1, 0x5C, end - quote - 1) == nil {
-            return String(decoding: bytes[(quote + 1)..<end], as: UTF8.self)
+    /// Finds the keys that end with a text. Returns the offset of the text, and of the first byte of the value.
+    // PERF: In a debug build, a loop over all bytes takes longer than running a hundred tests.
+    private static func values(of keyEnd: String, in map: [UInt8]) -> [(key: Int, value: Int)] {
+        var found: [(key: Int, value: Int)] = []
+        var end = 0
+        while let key = map.offset(of: Array(keyEnd.utf8), from: end) {
+            end = key + keyEnd.utf8.count
+            guard let colon = map[end...].firstIndex(where: { $0 > 0x20 }), map[colon] == UInt8(ascii: ":"),
+                let value = map[(colon + 1)...].firstIndex(where: { $0 > 0x20 })
+            else { continue }
+            found.append((key, value))
+        }
+        return found
+    }
+
+    /// Reads a string up to its closing quote.
+    private static func string(in map: [UInt8], behind quote: Int) -> String {
+        let end = map.offset(of: [UInt8(ascii: "\"")], from: quote + 1) ?? map.count
+        let text = map[(quote + 1)..<end]
+        guard text.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: text, as: UTF8.self)
         }
         // The only escapes in paths are `\/`, `\"` and `\\`.
-        var text: [UInt8] = []
-        var rest = bytes[(quote + 1)...]
+        var unescaped: [UInt8] = []
+        var rest = map[(quote + 1)...]
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            text.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+            unescaped.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
-        return String(decoding: text, as: UTF8.self)
+        return String(decoding: unescaped, as: UTF8.self)
     }
 }
 

@@ -126,10 +126,10 @@ extension ModuleDescription {
     package func resolvedObjects() throws(SystemError) -> [String] {
         var found = objects
         for map in fileMaps {
-            let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
+            let bytes = try FileAccess.contents(of: map)
             // Link-time optimisation writes the second kind.
-            for key in ["\"object\"", "\"llvm-bc\""] as [StaticString] {
-                found += OutputFileMap.paths(of: key, in: text).filter(FileAccess.exists)
+            for key in ["object", "llvm-bc"] {
+                found += OutputFileMap.paths(of: key, in: bytes).filter(FileAccess.exists)
             }
         }
         for start in executableModules {
@@ -191,9 +191,9 @@ extension ModuleDescription {
 
     private var mappedModules: [CompilerOutputs] {
         fileMaps.map { map in
-            let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
+            let bytes = (try? FileAccess.contents(of: map)) ?? []
             // Ignore the sources that the build itself has generated. They are among its products.
-            let sources = OutputFileMap.sources(in: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
+            let sources = OutputFileMap.sources(in: bytes).filter { !$0.hasPrefix("\(bundleFolder)/") }
             return CompilerOutputs(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
         }
     }
@@ -255,8 +255,8 @@ extension ModuleDescription {
         SourceScan(sources: sources, module: module).types.values.contains { !$0.lists.isEmpty }
     }
 
-    private static func file(_ path: String, holds text: StaticString) -> Bool {
-        ((try? FileAccess.contents(of: path)) ?? []).withUnsafeBytes { ByteSearch.offset(of: text, in: $0) != nil }
+    private static func file(_ path: String, holds text: String) -> Bool {
+        (try? FileAccess.contents(of: path))?.contains(text) ?? false
     }
 }
 
@@ -274,10 +274,10 @@ extension ModuleDescription: SelfTesting {
             "testIdentityIgnoresPathOfTheExecutable": testIdentityIgnoresPathOfTheExecutable,
         ]
             + .each("testReadsFileMaps", fileMaps) { text, paths in
-                expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
+                expectEqual(OutputFileMap.paths(of: "object", in: Array(text.utf8)), paths)
                 let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
-                expectEqual(OutputFileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
-                expectEqual(OutputFileMap.paths(of: "\"object\"", in: bitcode), [])
+                expectEqual(OutputFileMap.paths(of: "llvm-bc", in: Array(bitcode.utf8)), paths)
+                expectEqual(OutputFileMap.paths(of: "object", in: Array(bitcode.utf8)), [])
             }
     }
 

@@ -102,7 +102,7 @@ struct ObjectFile {
 
     func hasSection(_ name: String) -> Bool {
         if case .elf = format { return !ranges(ofSections: name).isEmpty }
-        return contains(Array(name.utf8))
+        return bytes.contains(name)
     }
 
     /// The options in `.swift1_autolink_entries`, such as `-lFoundation`, if the linker doesn't read them itself.
@@ -126,14 +126,8 @@ struct ObjectFile {
         switch format {
         case .elf: isSymbol(start)
         // Symbols have an underscore that isn't part of the name in C. A name may be stored as the end of another name.
-        case .machO: contains([0x5F] + start)
-        case .bitcode: contains(start.last == 0 ? Array(start.dropLast()) : start)
-        }
-    }
-
-    private func contains(_ pattern: [UInt8]) -> Bool {
-        bytes.withUnsafeBytes { contents in
-            pattern.withUnsafeBytes { ByteSearch.offset(of: $0, in: contents) != nil }
+        case .machO: bytes.offset(of: [0x5F] + start) != nil
+        case .bitcode: bytes.offset(of: start.last == 0 ? Array(start.dropLast()) : start) != nil
         }
     }
 

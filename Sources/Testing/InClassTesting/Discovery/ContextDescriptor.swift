@@ -21,15 +21,18 @@ struct ContextDescriptor {
     /// The name of a module or a nominal type. Both have it at the same offset.
     var name: String { address.followed(8).text }
 
+    private var parent: ContextDescriptor? {
+        let parent = address.followedIndirectly(4)
+        return kind == 0 || parent == 0 ? nil : ContextDescriptor(address: parent)
+    }
+
     /// The name of the module at the root of the chain of contexts.
-    var module: String {
-        var context = self
-        while context.kind != 0 {
-            let parent = context.address.followedIndirectly(4)
-            guard parent != 0 else { return "" }
-            context = ContextDescriptor(address: parent)
-        }
-        return context.name
+    var module: String { parent?.module ?? (kind == 0 ? name : "") }
+
+    /// The name with those of the types around it: `Outer.Inner`.
+    var nominalName: String {
+        let outer = parent?.nominalName ?? ""
+        return kind < 16 ? outer : outer.isEmpty ? name : "\(outer).\(name)"
     }
 
     /// The generic signature, which follows the fixed part of the descriptor.

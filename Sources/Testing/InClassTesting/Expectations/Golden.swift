@@ -88,12 +88,12 @@ struct GoldenPlaces {
             return record("doesn't exist", [texts == nil ? Self.tooLong : "testlogger --accept records it"], texts)
         }
         let expected = String(decoding: bytes, as: UTF8.self)
-        if let offset = Self.firstDifference(expected, bytes) {
-            let line = bytes[..<offset].count { $0 == 0x0A } + 1
+        guard Self.areEqual(expected, bytes) else {
+            let line = zip(expected.utf8, bytes).prefix { $0 == $1 }.count { $0.0 == 0x0A } + 1
             return record(
                 "isn't UTF-8 in line \(line)", ["delete the file, and testlogger --accept records it"])
         }
-        if Self.firstDifference(got, bytes) == nil {
+        if Self.areEqual(got, bytes) {
             if notesWhatIsMet { Recorder.noteMet(path) }
             return
         }
@@ -107,18 +107,11 @@ struct GoldenPlaces {
 
     private static let tooLong = "too long for testlogger --accept: more than \(ComparedTexts.byteCountMax) bytes"
 
-    /// Returns the offset of the first different byte, or nil if the bytes are equal.
-    private static func firstDifference(_ text: String, _ bytes: [UInt8]) -> Int? {
+    // PERF: a loop over the bytes is slow in a debug build.
+    private static func areEqual(_ text: String, _ bytes: [UInt8]) -> Bool {
         var text = text
         return text.withUTF8 { own in
-            bytes.withUnsafeBufferPointer { other in
-                let count = min(own.count, other.count)
-                if let one = own.baseAddress, let two = other.baseAddress, memcmp(one, two, count) == 0 {
-                    return own.count == other.count ? nil : count
-                }
-                if count == 0 { return own.count == other.count ? nil : 0 }
-                return (0..<count).first { own[$0] != other[$0] }
-            }
+            own.count == bytes.count && own.baseAddress.map { memcmp($0, bytes, own.count) == 0 } ?? true
         }
     }
 }

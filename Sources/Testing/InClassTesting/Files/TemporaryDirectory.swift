@@ -196,16 +196,12 @@ extension TestDirectory {
             unused = "\(name[..<dot])-\(number)\(name[dot...])"
             file = open("\(folder)/\(unused)", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         }
-        guard file >= 0 else { throw MissingError(description: String(cString: strerror(errno))) }
-        defer { close(file) }
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { inclass_write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw MissingError(description: String(cString: strerror(errno))) }
-            sent += count
+        guard file >= 0, let stream = fdopen(file, "w") else {
+            throw MissingError(description: String(cString: strerror(errno)))
         }
-        Recorder.send { $0.add("attachment", text: unused) }
+        let isWritten = fwrite(bytes, 1, bytes.count, stream) == bytes.count
+        guard fclose(stream) == 0, isWritten else { throw MissingError(description: String(cString: strerror(errno))) }
+        Recorder.send { $0.add("attachment", [unused]) }
     }
 }
 

@@ -36,20 +36,11 @@ public func resource(
 
 /// Returns the contents of a regular file, or nil if the file can't be read.
 func contents(_ path: String) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-        let count = read(descriptor, &chunk, chunk.count)
-        if count < 0, errno == EINTR { continue }
-        guard count >= 0 else { return nil }
-        if count == 0 { return bytes }
-        bytes.append(contentsOf: chunk[..<count])
-    }
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    return fread(&bytes, 1, bytes.count, file) == bytes.count ? bytes : nil
 }
 
 // MARK: - Folders of resources

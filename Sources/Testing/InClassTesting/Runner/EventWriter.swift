@@ -27,14 +27,7 @@ package struct EventWriter {
         endLine()
     }
 
-    /// Appends an event with one text.
-    mutating func add(_ kind: StaticString, text: String) {
-        start(kind)
-        append(text)
-        endLine()
-    }
-
-    /// Appends an event with several texts.
+    /// Appends an event with texts.
     package mutating func add(_ kind: StaticString, _ texts: [String]) {
         start(kind)
         for text in texts { append(text) }

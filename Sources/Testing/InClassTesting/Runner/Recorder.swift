@@ -75,7 +75,7 @@ package enum Recorder {
     /// Reports once that the expectation at a position has passed.
     static func noteMet(_ place: String) {
         guard lock.withLock({ met.insert(place).inserted && getpid() == process }) else { return }
-        send { $0.add("met", text: place) }
+        send { $0.add("met", [place]) }
     }
 
     /// Begins a test. The event is sent before the test runs.
@@ -103,7 +103,7 @@ package enum Recorder {
                     message: "\(issueCount) issues in one test; only the first \(issueCountMax) are shown")
                 writer.add(rest, of: index)
             }
-            if let skipReason { writer.add("skip", text: skipReason) }
+            if let skipReason { writer.add("skip", [skipReason]) }
             writer.add("end", index, nanoseconds, outputEnd)
             return (failureCount > 0, hasIssues)
         }

@@ -86,11 +86,11 @@ final class TestLoop: @unchecked Sendable {
     /// - Returns: true if the test has failed.
     private func run(_ test: WorkerMain.Test, _ index: Int) async -> Bool {
         Recorder.begin(index, outputStart: outputEnd)
-        TestDirectory.testBegins(type: test.typeName, test: test.testName)
+        TestDirectory.testBegins(type: test.list.type.name, test: test.entry.name)
         CrashHandler.testBegins()
         let start = Self.now
         await Recorder.$ownIndex.withValue(index) {
-            do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            do { try await test.entry.body() } catch { try? recordThrown(error, from: "the test") }
             Recorder.endIfForked()
         }
         let nanoseconds = Self.now - start

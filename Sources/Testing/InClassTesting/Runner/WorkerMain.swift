@@ -35,21 +35,24 @@ enum WorkerMain {
     // variables.
     nonisolated(unsafe) static var arguments: [String] = []
 
-    // SAFETY: see TestSelectors, the list that contains the body.
-    struct Test: @unchecked Sendable {
-        var typeName: String
-        var testName: String
-        var testType: String
-        var module: String
+    /// The properties that the tests of one list with the same time limit share.
+    final class List {
+        let type: ConformingType
+        let testType: TestType
         /// The time limit, or 0 for the default limit.
-        var timeoutMilliseconds: Int
-        /// A number that is unique to the tests of one list with the same time limit.
-        var listNumber: Int
-        var row: TestSelectors.TableRow?
-        var body: TestBody
+        let timeoutMilliseconds: Int
 
-        /// The name as `Type.test`.
-        var name: String { "\(typeName).\(testName)" }
+        init(_ type: ConformingType, _ testType: TestType, _ timeoutMilliseconds: Int) {
+            self.type = type
+            self.testType = testType
+            self.timeoutMilliseconds = timeoutMilliseconds
+        }
+    }
+
+    // SAFETY: see TestSelectors, the list that contains the entry.
+    struct Test: @unchecked Sendable {
+        let list: List
+        let entry: TestSelectors.Entry
     }
 
     /// Runs on the main thread and never returns. The tests run in a task, and the main queue serves the main actor.
@@ -81,13 +84,14 @@ enum WorkerMain {
     static func startDebugging(module: String, test name: String) -> Never {
         Recorder.connect(EventWriter(descriptor: -1))
         Recorder.printsIssues = true
-        guard let test = plan(ofModule: module, only: nil).tests.first(where: { $0.name == name }) else {
+        let tests = plan(ofModule: module, only: nil).tests
+        guard let test = tests.first(where: { "\($0.list.type.name).\($0.entry.name)" == name }) else {
             fputs("there is no test \(name)\n", inclass_stderr())
             exit(4)
         }
         drainMainQueue {
-            TestDirectory.testBegins(type: test.typeName, test: test.testName)
-            do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            TestDirectory.testBegins(type: test.list.type.name, test: test.entry.name)
+            do { try await test.entry.body() } catch { try? recordThrown(error, from: "the test") }
             if let path = TestDirectory.testEnds(hasFailed: Recorder.hasFailed) {
                 fputs("its temporary directory is kept: \(path)\n", inclass_stderr())
             }
@@ -159,20 +163,21 @@ enum WorkerMain {
     }
 
     private static func add(_ tests: [Test], to writer: inout EventWriter) {
-        var listNumber = -1
+        var list: List?
         var index = 0
         // PERF: `while` instead of `for` and `map`, here and below. In a debug build, these take longer than their
         // bodies.
         while index < tests.count {
-            if tests[index].listNumber != listNumber {
-                let test = tests[index]
-                listNumber = test.listNumber
-                writer.add("list", [test.typeName, test.testType, test.module, String(test.timeoutMilliseconds)])
+            let test = tests[index]
+            if test.list !== list {
+                let (type, testType, limit) = (test.list.type, test.list.testType, test.list.timeoutMilliseconds)
+                list = test.list
+                writer.add("list", [type.name, testType.name, type.module, String(limit)])
             }
-            if let row = tests[index].row {
-                writer.add("row", [tests[index].testName, row.table, String(row.index)])
+            if let row = test.entry.row {
+                writer.add("row", [test.entry.name, row.table, String(row.index)])
             } else {
-                writer.add("planned", text: tests[index].testName)
+                writer.add("planned", [test.entry.name])
             }
             index += 1
         }
@@ -191,17 +196,14 @@ enum WorkerMain {
         let typeLimit = limit(tested.type)
         for (testType, list) in lists(tested.type) {
             let entries = list.entries
-            var listNumber = tests.count
-            var listTimeout: Int?
+            var list: List?
             var index = 0
             while index < entries.count {
-                let entry = entries[index]
-                let timeout = (entry.timeLimit ?? typeLimit)?.milliseconds ?? 0
-                if timeout != listTimeout { (listNumber, listTimeout) = (tests.count, timeout) }
-                tests.append(
-                    Test(
-                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                        timeoutMilliseconds: timeout, listNumber: listNumber, row: entry.row, body: entry.body))
+                let timeout = (entries[index].timeLimit ?? typeLimit)?.milliseconds ?? 0
+                let current =
+                    if let list, list.timeoutMilliseconds == timeout { list } else { List(tested, testType, timeout) }
+                list = current
+                tests.append(Test(list: current, entry: entries[index]))
                 index += 1
             }
         }

@@ -225,7 +225,9 @@ package final class MutantTrials {
         }
         // An endless loop may fill the memory before its time limit ends.
         let before = inclass_data_limit()
-        if !compiler.isSanitized { inclass_set_data_limit(SystemCalls.halfOfMemory(within: before)) }
+        let memory = rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize())
+        let limit = rlimit(rlim_cur: min(before.rlim_cur, memory / 2), rlim_max: before.rlim_max)
+        if !compiler.isSanitized { inclass_set_data_limit(limit) }
         defer { inclass_set_data_limit(before) }
         runStart = .now
         var lastRun = LastRun(mutated)

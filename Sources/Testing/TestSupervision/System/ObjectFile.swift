@@ -257,8 +257,7 @@ extension ObjectFile: SelfTesting {
             (["-fsanitize=undefined"], [.undefined]),
             (["-fprofile-instr-generate", "-fcoverage-mapping"], [.profile]),
         ]
-        for architecture in [Architecture.arm64, .x86] {
-            let name = architecture.name(on: .macOS)
+        for (architecture, name) in [(Architecture.arm64, "arm64"), (.x86, "x86_64")] {
             for (options, expected) in rows {
                 let words = [clang, "-target", "\(name)-apple-macosx14.2", "-x", "c", "-", "-c", "-o", output]
                 let result = try ChildProcess.run(words + options, input: source)

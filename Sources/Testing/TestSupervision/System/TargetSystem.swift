@@ -1,11 +1,9 @@
 // The systems and processors that tests run on. They are values, so each can be tested on another system.
 //
-// Sources: elf.h and mach/machine.h for the numbers of processors; sysconf(3).
-
-internal import InClassSystem
+// Sources: elf.h and mach/machine.h for the numbers of processors.
 
 /// A system that test executables are linked for and run on.
-enum TargetSystem: CaseIterable {
+enum TargetSystem {
     case linux, macOS
 
     #if canImport(Darwin)
@@ -19,50 +17,23 @@ enum TargetSystem: CaseIterable {
 }
 
 /// A processor that objects are compiled for.
-enum Architecture: CaseIterable {
-    case arm64, x86, riscv
+struct Architecture: Equatable {
+    /// The name in the paths of toolchains for Linux.
+    var name: String
+    /// `e_machine` of ELF files.
+    var elfMachine: Int
+    /// The low byte of `cputype` in Mach-O files. For a processor without macOS, an unused number.
+    var machOType: UInt8
+
+    static let arm64 = Architecture(name: "aarch64", elfMachine: 0xB7, machOType: 0x0C)
+    static let x86 = Architecture(name: "x86_64", elfMachine: 0x3E, machOType: 0x07)
+    static let riscv = Architecture(name: "riscv64", elfMachine: 0xF3, machOType: 0xFF)
 
     #if arch(arm64)
-    static let current = Architecture.arm64
+    static let current = arm64
     #elseif arch(x86_64)
-    static let current = Architecture.x86
+    static let current = x86
     #elseif arch(riscv64)
-    static let current = Architecture.riscv
+    static let current = riscv
     #endif
-
-    /// Returns the name in paths of toolchains and in triples.
-    func name(on system: TargetSystem) -> String {
-        switch self {
-        case .arm64: system == .macOS ? "arm64" : "aarch64"
-        case .x86: "x86_64"
-        case .riscv: "riscv64"
-        }
-    }
-
-    /// `e_machine` of ELF files.
-    var elfMachine: Int {
-        switch self {
-        case .arm64: 0xB7
-        case .x86: 0x3E
-        case .riscv: 0xF3
-        }
-    }
-
-    /// The low byte of `cputype` in Mach-O files. For a processor without macOS, an unused number.
-    var machOType: UInt8 {
-        switch self {
-        case .arm64: 0x0C
-        case .x86: 0x07
-        case .riscv: 0xFF
-        }
-    }
-}
-
-/// Facts about the machine.
-enum SystemCalls {
-    /// Returns a memory limit of half of the machine's memory, or the given limit if that is lower.
-    static func halfOfMemory(within limit: rlimit) -> rlimit {
-        let byteCount = rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize())
-        return rlimit(rlim_cur: min(limit.rlim_cur, byteCount / 2), rlim_max: limit.rlim_max)
-    }
 }

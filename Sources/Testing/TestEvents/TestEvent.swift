@@ -260,10 +260,8 @@ import InClassTesting
 
 extension TestEvent: SelfTesting {
     package static var testSelectors: TestSelectors {
-        [
-            "testReadsEventsOfWorkers": testReadsEventsOfWorkers,
-            "testReadsEveryFieldOfIssues": testReadsEveryFieldOfIssues,
-        ]
+        ["testReadsEveryFieldOfIssues": testReadsEveryFieldOfIssues]
+            + .each("testReadsEventsOfWorkers", events) { event, write in expectEqual(roundTrip(write), event) }
             + .each("testRejectsUnknownLines", unknown) { expectNil(event(Array($0.utf8))) }
             + .each("testReadsNumbersInRangeOnly", numbers) { number, known in
                 expectEqual(event(Array("version\t\(number)".utf8)), known.map(TestEvent.version))
@@ -281,10 +279,10 @@ extension TestEvent: SelfTesting {
         return event(Array(writer.buffer.dropLast()))
     }
 
-    private static func testReadsEventsOfWorkers() {
+    private static var events: [(event: TestEvent, write: (inout EventWriter) -> Void)] {
         let hostile = "a\tb\nc\\d\r\u{0}é"
         let test = PlannedTest(typeName: hostile, testName: "", testType: "unit", module: "", timeoutMilliseconds: 50)
-        let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
+        return [
             (.version(4), { $0.add("version", 4) }),
             (.list(test), { $0.add("list", [hostile, "unit", "", "50"]) }),
             (.planned(testName: hostile), { $0.add("planned", [hostile]) }),
@@ -308,7 +306,6 @@ extension TestEvent: SelfTesting {
             (.untested(typeName: "T", reason: hostile), { $0.add("untested", ["T", hostile]) }),
             (.untested(typeName: "T", reason: nil), { $0.add("untested", ["T", ""]) }),
         ]
-        for (event, write) in rows { expectEqual(roundTrip(write), event) }
     }
 
     private static func testReadsEveryFieldOfIssues() {

@@ -145,12 +145,42 @@ import InClassTesting
 extension IssueLocator: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReportsHowAWorkerDied": testReportsHowAWorkerDied,
             "testReportsInnermostFrameOfTheModule": testReportsInnermostFrameOfTheModule,
             "testUsesReportsOfSanitizers": testUsesReportsOfSanitizers,
             "testFindsLeaksOfTheModule": testFindsLeaksOfTheModule,
             "testFallsBackToThePlaceOfTheTest": testFallsBackToThePlaceOfTheTest,
         ]
+            + .each("testReportsHowAWorkerDied", deaths, named: \.message) { death, phase, kind, message in
+                let issue = locator().issue(for: death, phase: phase)
+                expectEqual(issue.message, message)
+                expectEqual(issue.kind, kind)
+                let hasPlace = !death.output.isEmpty
+                expectEqual(issue.place.path, hasPlace ? "/m/b.swift" : "")
+                expectEqual(issue.place.line, hasPlace ? 7 : 0)
+            }
+            + .each(
+                "testRecognizesStackOverflows",
+                [(SIGSEGV, 40, true), (SIGBUS, 40, true), (SIGSEGV, 39, false), (SIGILL, 50, false)],
+                named: { "\($0.1) frames, \(signalName($0.0))" }
+            ) { signal, count, isOverflow in
+                let deep = try Symbolizer.scripted(
+                    "i=0; while [ $i -lt \(count) ]; do i=$((i+1)); echo /m/a.swift:$i:1; done")
+                let issue = locator(deep).issue(
+                    for: death(.killed(signal: SIGKILL), .crash(signal: Int(signal), frames: [1])))
+                expectEqual(issue.message.hasSuffix(": stack overflow"), isOverflow, issue.message)
+                expectEqual(issue.callers.map(\.line), Array(2...9), "the callers that are named")
+            }
+            + .each(
+                "testRecognizesRecursionWithoutLines",
+                [
+                    (Array(repeating: [1, 2], count: 20), true), ((0..<20).map { [$0, 100] }, false),
+                    (Array(repeating: [1], count: 39), false),
+                ]
+            ) { frames, isOverflow in
+                let crash = TestEvent.crash(signal: Int(SIGSEGV), frames: frames.flatMap(\.self))
+                let issue = locator().issue(for: death(.killed(signal: SIGKILL), crash))
+                expectEqual(issue.message, "crashed with SIGSEGV" + (isOverflow ? ": stack overflow" : ""))
+            }
     }
 
     private static func locator(_ symbolizer: Symbolizer? = nil, sources: [String] = ["/m/a.swift", "/m/b.swift"])
@@ -170,43 +200,38 @@ extension IssueLocator: SelfTesting {
         WorkerDeath(end: end, crashReport: crashReport, cause: cause, output: Array(output.utf8))
     }
 
-    private static func testReportsHowAWorkerDied() {
+    private static var deaths: [(death: WorkerDeath, phase: String?, kind: TestIssue.Kind, message: String)] {
         let fatal = "M/b.swift:7: Fatal error: no\n"
         let crash = TestEvent.crash(signal: 11, frames: [])
-        let killed = ProcessEnd.killed(signal: SIGKILL)
-        let rows: [(WorkerDeath, TestIssue.Kind, String)] = [
-            (death(.exited(0), .exit(frames: [])), .exit, "exited with status 0 before the test ended"),
-            (death(.exited(7)), .exit, "exited with status 7 before the test ended"),
-            (death(.killed(signal: SIGABRT)), .crash, "crashed with SIGABRT"),
-            (death(killed, crash), .crash, "crashed with SIGSEGV"),
-            (death(killed, .crash(signal: 4, frames: []), output: fatal), .crash, "crashed with SIGILL: no"),
-            (death(.killed(signal: SIGILL), output: fatal), .crash, "crashed with SIGILL: no"),
-            (death(killed, crash, .timeout(milliseconds: 20)), .timeout, "timed out after 20 ms"),
-            (death(killed, nil, .flood(byteCount: 3 << 20)), .crash, "printed more than 3 MB"),
+        let (killed, trap) = (ProcessEnd.killed(signal: SIGKILL), ProcessEnd.killed(signal: SIGILL))
+        let (before, after) = ("before it listed its tests", "after its last test")
+        return [
+            (death(.exited(0), .exit(frames: [])), nil, .exit, "exited with status 0 before the test ended"),
+            (death(.exited(7)), nil, .exit, "exited with status 7 before the test ended"),
+            (death(.exited(7)), before, .exit, "exited with status 7 before it listed its tests"),
+            (death(.killed(signal: SIGABRT)), nil, .crash, "crashed with SIGABRT"),
+            (death(killed, crash), nil, .crash, "crashed with SIGSEGV"),
+            // The output is a text like that of the runtime.
+            (death(killed, crash, output: fatal), nil, .crash, "crashed with SIGSEGV"),
+            (death(killed, .crash(signal: 4, frames: []), output: fatal), nil, .crash, "crashed with SIGILL: no"),
+            (death(trap, output: fatal), nil, .crash, "crashed with SIGILL: no"),
+            (death(trap, output: fatal), after, .crash, "crashed with SIGILL after its last test: no"),
+            (death(killed, crash, .timeout(milliseconds: 20)), nil, .timeout, "timed out after 20 ms"),
+            (death(killed, crash, .timeout(milliseconds: 2000)), nil, .timeout, "timed out after 2 s"),
+            (death(killed, nil, .flood(byteCount: 3 << 20)), nil, .crash, "printed more than 3 MB"),
             (
-                death(killed, crash, .interruption(reason: "SIGTERM")), .timeout,
+                death(killed, crash, .interruption(reason: "SIGTERM")), nil, .timeout,
                 "was running when SIGTERM ended the run"
             ),
-            (death(.exited(0), nil, .silence), .crash, "closed descriptor 198, which testlogger needs for results"),
-            (death(killed, nil, .intrusion), .crash, "wrote to descriptor 198, which testlogger needs for results"),
+            (
+                death(.exited(0), nil, .silence), nil, .crash,
+                "closed descriptor 198, which testlogger needs for results"
+            ),
+            (
+                death(killed, nil, .intrusion), nil, .crash,
+                "wrote to descriptor 198, which testlogger needs for results"
+            ),
         ]
-        for (death, kind, message) in rows {
-            let issue = locator().issue(for: death)
-            expectEqual(issue.message, message)
-            expectEqual(issue.kind, kind, message)
-            let hasPlace = !death.output.isEmpty
-            expectEqual(issue.place.path, hasPlace ? "/m/b.swift" : "", message)
-            expectEqual(issue.place.line, hasPlace ? 7 : 0, message)
-        }
-        let printed = locator().issue(for: death(killed, crash, output: fatal))
-        expectEqual(printed.message, "crashed with SIGSEGV", "after a text like that of the runtime")
-        let trap = death(.killed(signal: SIGILL), output: fatal)
-        let crashed = locator().issue(for: trap, phase: "after its last test")
-        expectEqual(crashed.message, "crashed with SIGILL after its last test: no")
-        let exited = locator().issue(for: death(.exited(7)), phase: "before it listed its tests")
-        expectEqual(exited.message, "exited with status 7 before it listed its tests")
-        let slow = locator().issue(for: death(killed, crash, .timeout(milliseconds: 2000)))
-        expectEqual(slow.message, "timed out after 2 s")
     }
 
     private static func testReportsInnermostFrameOfTheModule() throws {
@@ -222,24 +247,6 @@ extension IssueLocator: SelfTesting {
         let unknown = locator(others, sources: []).issue(
             for: death(.killed(signal: SIGKILL), .crash(signal: 11, frames: [1])))
         expectEqual(unknown.place.path, "/p/z.swift", "of a module whose sources are not known")
-        for (signal, count, isOverflow) in [
-            (SIGSEGV, 40, true), (SIGBUS, 40, true), (SIGSEGV, 39, false), (SIGILL, 50, false),
-        ] {
-            let deep = try Symbolizer.scripted(
-                "i=0; while [ $i -lt \(count) ]; do i=$((i+1)); echo /m/a.swift:$i:1; done")
-            let issue = locator(deep).issue(
-                for: death(.killed(signal: SIGKILL), .crash(signal: Int(signal), frames: [1])))
-            expectEqual(issue.message.hasSuffix(": stack overflow"), isOverflow, issue.message)
-            expectEqual(issue.callers.map(\.line), Array(2...9), "the callers that are named")
-        }
-        for (frames, isOverflow) in [
-            (Array(repeating: [1, 2], count: 20), true), ((0..<20).map { [$0, 100] }, false),
-            (Array(repeating: [1], count: 39), false),
-        ] {
-            let crash = TestEvent.crash(signal: Int(SIGSEGV), frames: frames.flatMap(\.self))
-            let issue = locator().issue(for: death(.killed(signal: SIGKILL), crash))
-            expectEqual(issue.message, "crashed with SIGSEGV" + (isOverflow ? ": stack overflow" : ""), "\(frames)")
-        }
     }
 
     private static func place(_ line: Int, _ column: Int, _ path: String = "/m/a.swift") -> SourcePlace {

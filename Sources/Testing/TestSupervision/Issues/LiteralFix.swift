@@ -171,8 +171,6 @@ internal import InClassSystem
 extension LiteralFix: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testRefusesAmbiguousLiterals": testRefusesAmbiguousLiterals,
-            "testReplacesMultilineText": testReplacesMultilineText,
             "testReplacesGoldensCompletely": testReplacesGoldensCompletely,
             "testAppliesAllFixesOrNone": testAppliesAllFixesOrNone,
         ]
@@ -182,6 +180,12 @@ extension LiteralFix: SelfTesting {
                 if row.literal != nil { expectEqual(fix?.literal, row.literal, row.source) }
                 if let fix { expectEqual(fix.replacement, row.got) }
             }
+            + .each("testRefusesAmbiguousLiterals", ambiguousCalls) { source, got, expected in
+                let (fix, path) = try fix(source, got: got, expected: expected)
+                unlink(path)
+                expectNil(fix)
+            }
+            + .each("testReplacesMultilineText", texts, testReplacesMultilineText)
     }
 
     private static func literal(of issue: TestIssue) -> LiteralFix? {
@@ -216,41 +220,38 @@ extension LiteralFix: SelfTesting {
         ]
     }
 
-    private static func testRefusesAmbiguousLiterals() throws {
-        let rows = [
+    private static var ambiguousCalls: [(source: String, got: String, expected: String)] {
+        [
             ("expectEqual(x, y)", "4", "5"), ("expectEqual(x, 5 + 1)", "4", "6"), ("expectEqual(x, f(5))", "4", "5"),
             ("expectEqual(x, 5)", "nil", "5"), ("expectEqual(x, 5)", "4", "6"), ("expectEqual(x, [5])", "[4]", "[5]"),
             ("expectEqual(x)", "4", "5"), ("expectEqual(x, \"5\")", "4", "5"),
             ("expectTrue(x)", "false", "true"),
         ]
-        for (source, got, expected) in rows {
-            let (fix, path) = try fix(source, got: got, expected: expected)
-            unlink(path)
-            expectNil(fix, source)
-        }
     }
 
-    private static func testReplacesMultilineText() throws {
+    private typealias TextRow = (literal: String, expected: String, got: String, replacement: String?)
+
+    private static var texts: [TextRow] {
         let long = String(repeating: "x", count: 5000)
-        let rows: [(literal: String, expected: String, got: String, replacement: String?)] = [
+        return [
             ("\"a\\nb\"", "a\nb", "c\n\"", "\"c\\n\\\"\""), ("\"\"", "", long, "\"\(long)\""),
             ("\"\"\"\n  a\n  \"\"\"", "a", "b\n\n c", "\"\"\"\n  b\n\n   c\n  \"\"\""),
             ("\"\"\"\n  a\n  \"\"\"", "b", "c", nil), ("\"a\"", "b", "c", nil), ("#\"b\"#", "b", "c", nil),
             ("\"\\(b)\"", "b", "c", nil), ("\"a\" + \"b\"", "ab", "c", nil), ("5", "5", "6", nil),
         ]
-        for row in rows {
-            let texts = TestIssue.ComparedTexts(got: row.got, expected: row.expected)
-            let (fix, path) = try fix("expectEqual(f(), \(row.literal), \"m\")", got: "", expected: "", texts: texts)
-            expectEqual(fix?.replacement, row.replacement, row.literal)
-            if let fix {
-                expectTrue(try apply([fix], to: path))
-                let source = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
-                expectEqual(source, "// é\nexpectEqual(f(), \(row.replacement ?? ""), \"m\")\n")
-                expectEqual(fix.end.line, row.literal.contains("\"\"\"\n") ? 4 : 2, row.literal)
-                expectEqual(fix.end.column, row.literal.contains("\"\"\"\n") ? 6 : 18 + row.literal.utf8.count)
-            }
-            unlink(path)
-        }
+    }
+
+    private static func testReplacesMultilineText(_ row: TextRow) throws {
+        let texts = TestIssue.ComparedTexts(got: row.got, expected: row.expected)
+        let (fix, path) = try fix("expectEqual(f(), \(row.literal), \"m\")", got: "", expected: "", texts: texts)
+        defer { unlink(path) }
+        expectEqual(fix?.replacement, row.replacement)
+        guard let fix else { return }
+        expectTrue(try apply([fix], to: path))
+        let source = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+        expectEqual(source, "// é\nexpectEqual(f(), \(row.replacement ?? ""), \"m\")\n")
+        expectEqual(fix.end.line, row.literal.contains("\"\"\"\n") ? 4 : 2)
+        expectEqual(fix.end.column, row.literal.contains("\"\"\"\n") ? 6 : 18 + row.literal.utf8.count)
     }
 
     private static func testReplacesGoldensCompletely() throws {

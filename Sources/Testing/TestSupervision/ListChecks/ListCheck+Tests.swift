@@ -10,12 +10,33 @@ extension ListWarningTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testUnlistedTestWarnsAtItsDeclaration": testUnlistedTestWarnsAtItsDeclaration,
-            "testChecksTypesThatInheritAList": testChecksTypesThatInheritAList,
             "testIgnoresTypesWithoutList": testIgnoresTypesWithoutList,
-            "testEntryThatRunsAnotherTestWarns": testEntryThatRunsAnotherTestWarns,
             "testSortsWarningsByName": testSortsWarningsByName,
-            "testWarnsOnlyUnderMatchingConditions": testWarnsOnlyUnderMatchingConditions,
         ]
+            + .each("testWarnsOnlyUnderMatchingConditions", conditionalTests) { text, isFound in
+                let plan = [PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")]
+                let found = ListCheck(SourceScan(text: text, path: "/s.swift", module: "M"), plan: plan).warnings
+                expectEqual(found.count, isFound ? 1 : 0)
+            }
+            + .each("testChecksTypesThatInheritAList", inheritingTypes) { text, names in
+                let texts = names.map { name in
+                    "test 'testB' of \(name) is in no list and doesn't run; \(name) inherits the list of "
+                }
+                let found = warnings(text, planned: []).map(\.text)
+                expectTrue(found.count == texts.count && zip(found, texts).allSatisfy { $0.hasPrefix($1) }, "\(found)")
+            }
+            + .each("testEntryThatRunsAnotherTestWarns", entries) { entry, function in
+                let text = """
+                    extension S {
+                        static var testSelectors: TestSelectors { ["testA": testA, "testB": \(entry)] }
+                        static func testA() {}
+                        static func testB() {}
+                    }
+                    """
+                expectEqual(
+                    warnings(text, planned: ["testA", "testB"]).map(\.text),
+                    function.map { ["entry 'testB' of S runs '\($0)'"] } ?? [])
+            }
             + .each("testOffersFixItThatInsertsAnEntry", lists) { list, column in
                 let source =
                     "extension S { static var testSelectors: TestSelectors { \(list) }; static func testB() {} }"
@@ -33,11 +54,11 @@ extension ListWarningTests: SelfTesting {
         ]
     }
 
-    private static func testWarnsOnlyUnderMatchingConditions() {
+    private static var conditionalTests: [(text: String, isFound: Bool)] {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
         let (first, second) = ("extension S { \(list) }\n", list.replacing("\"testA\"", with: "\"testC\""))
         let inner = second.replacing("[", with: "\n#if X\n[").replacing("]", with: "]\n#endif\n")
-        let rows: [(text: String, isFound: Bool)] = [
+        return [
             ("#if X\nextension S { \(list); static func testB() {} }\n#endif", true),
             ("extension S { \(list)\n#if X\nstatic func testB() {}\n#endif\n}", false),
             ("extension S { \(list); static func testB() {}\n#if X\nvar more: [M] { [testB] }\n#endif\n}", false),
@@ -49,11 +70,6 @@ extension ListWarningTests: SelfTesting {
             ("\(first)#if DEBUG\nextension S { \(second) }\n#endif", true),
             ("\(first)extension S { \(inner) }", false),
         ]
-        for row in rows {
-            let plan = [PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")]
-            let found = ListCheck(SourceScan(text: row.text, path: "/s.swift", module: "M"), plan: plan).warnings
-            expectEqual(found.count, row.isFound ? 1 : 0, row.text)
-        }
     }
 
     private static func warnings(_ text: String, planned: [String]) -> [SourceWarning] {
@@ -84,9 +100,9 @@ extension ListWarningTests: SelfTesting {
         expectEqual(active.fixIt?.start.line, 5, "the list of the compiled branch")
     }
 
-    private static func testChecksTypesThatInheritAList() {
+    private static var inheritingTypes: [(text: String, names: [String])] {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }"
-        let rows: [(text: String, names: [String])] = [
+        return [
             (
                 "class Base { class \(list.dropFirst(7)) }; class S: Base { func testB() {}; override func testA() {} }",
                 ["S"]
@@ -105,37 +121,17 @@ extension ListWarningTests: SelfTesting {
             ("protocol P {}; extension P { \(list) }; protocol Q: P { func testB() }", []),
             ("class Base { class \(list.dropFirst(7)) }; class S: Base { override class \(list.dropFirst(7)) }", []),
         ]
-        for row in rows {
-            let texts = row.names.map { name in
-                "test 'testB' of \(name) is in no list and doesn't run; \(name) inherits the list of "
-            }
-            let found = warnings(row.text, planned: []).map(\.text)
-            expectTrue(found.count == texts.count && zip(found, texts).allSatisfy { $0.hasPrefix($1) }, "\(found)")
-        }
     }
 
     private static func testIgnoresTypesWithoutList() {
         expectEqual(warnings("struct S { func testB() {} }", planned: []), [])
     }
 
-    private static func testEntryThatRunsAnotherTestWarns() {
-        let rows = [
-            ("testA", "testA"), ("fixture(testA)", "testA"), ("testB2", "testB2"), ("testB", nil),
-            ("fixture(testB)", nil), ("fixture { try $0.testB() }", nil), ("{ f() }", nil), ("atestB", nil),
-        ]
-        for (entry, function) in rows {
-            let text = """
-                extension S {
-                    static var testSelectors: TestSelectors { ["testA": testA, "testB": \(entry)] }
-                    static func testA() {}
-                    static func testB() {}
-                }
-                """
-            expectEqual(
-                warnings(text, planned: ["testA", "testB"]).map(\.text),
-                function.map { ["entry 'testB' of S runs '\($0)'"] } ?? [], entry)
-        }
-    }
+    /// Entries named `testB`, and the other function that they run.
+    private static let entries = [
+        ("testA", "testA"), ("fixture(testA)", "testA"), ("testB2", "testB2"), ("testB", nil),
+        ("fixture(testB)", nil), ("fixture { try $0.testB() }", nil), ("{ f() }", nil), ("atestB", nil),
+    ]
 
     private static func testSortsWarningsByName() {
         let types = ["D", "A", "C", "B", "E"].map { name in

@@ -260,12 +260,21 @@ import InClassTesting
 extension ListCheck: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testToleratesUnknownConditions": testToleratesUnknownConditions,
-            "testReportsWhyListsAreLost": testReportsWhyListsAreLost,
+            "testToleratesEditedSources": {
+                let scan = SourceScan(text: "struct S { \(list) }", path: "/s.swift", module: "M")
+                expectEqual(ListCheck(scan, plan: [], isAsCompiled: { $0 != "/s.swift" }).lost, [])
+            },
+            "testReportsLostListsAtTheirPlaces": testReportsLostListsAtTheirPlaces,
             "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList,
         ]
             + .each("testReportsUnplannedEntriesAsLost", listsAndPlans) { row in
                 expectEqual(lost(row.text, planned: row.planned).map { $0.testName ?? "list" }, row.lost, row.text)
+            }
+            + .each("testToleratesUnknownConditions", uncertainLists) { text, planned in
+                expectEqual(lost(text, planned: planned), [])
+            }
+            + .each("testReportsWhyListsAreLost", reasons) { text, planned, reason in
+                expectEqual(lost(text, planned: planned).first?.reason, reason)
             }
     }
 
@@ -322,8 +331,8 @@ extension ListCheck: SelfTesting {
         ]
     }
 
-    private static func testToleratesUnknownConditions() {
-        let rows: [(text: String, planned: [String])] = [
+    private static var uncertainLists: [(text: String, planned: [String])] {
+        [
             ("#if os(Windows)\nstruct S { \(list) }\n#endif", []),
             ("#if X\nstruct S { \(list) }\n#endif\n#if Y\nstruct S { \(list) }\n#endif", ["S.testA", "S.b"]),
             ("#if false\nstruct S { \(list) }\n#endif\nstruct S { \(list) }", ["S.testA", "S.b"]),
@@ -353,13 +362,10 @@ extension ListCheck: SelfTesting {
             ),
             ("struct S { static var testSelectors: TestSelectors { [:] } }", []),
         ]
-        for row in rows { expectEqual(lost(row.text, planned: row.planned), [], row.text) }
-        let scan = SourceScan(text: "struct S { \(list) }", path: "/s.swift", module: "M")
-        expectEqual(ListCheck(scan, plan: [], isAsCompiled: { $0 != "/s.swift" }).lost, [], "an edited source")
     }
 
-    private static func testReportsWhyListsAreLost() {
-        let rows: [(text: String, planned: [String], reason: String)] = [
+    private static var reasons: [(text: String, planned: [String], reason: String)] {
+        [
             ("struct S { \(list) }", [], "S doesn't conform to SelfTesting"),
             (
                 "struct S: SelfTesting { \(list) }", [],
@@ -372,7 +378,9 @@ extension ListCheck: SelfTesting {
             ),
             ("struct S { \(list) }", ["S.other"], "S runs another list"),
         ]
-        for row in rows { expectEqual(lost(row.text, planned: row.planned).first?.reason, row.reason, row.text) }
+    }
+
+    private static func testReportsLostListsAtTheirPlaces() {
         let entry = lost("\n struct S { \(list) }").first
         expectEqual(entry?.place, SourcePlace(path: "/s.swift", line: 2, column: 56))
         expectEqual(entry?.issue.message, "entry 'testA' of S doesn't run: S doesn't conform to SelfTesting")

@@ -256,8 +256,13 @@ extension TestChoice: SelfTesting {
         [
             "testChoosesUnitTestsByDefault": testChoosesUnitTestsByDefault,
             "testReportsUnknownNames": testReportsUnknownNames,
-            "testExactFiltersMatchWholeNames": testExactFiltersMatchWholeNames,
-            "testOnlyFullRunsCheckLists": testOnlyFullRunsCheckLists,
+            "testFindsFiltersOfATypeName": {
+                var choice = TestChoice()
+                expectFalse(choice.asksFor("Table<Int>"), "without a filter")
+                choice.filters = [try TestPattern("Tab|x")]
+                expectTrue(choice.asksFor("Table<Int>"), "of the type's name")
+                expectFalse(choice.asksFor("Stack"), "another type")
+            },
             "testRejectsInvalidPatterns": testRejectsInvalidPatterns,
         ]
             + .each("testFiltersAreRegularExpressions", filterCases) { row in
@@ -265,6 +270,20 @@ extension TestChoice: SelfTesting {
                 choice.filters = try row.filters.map { try TestPattern($0) }
                 choice.exclusions = try row.exclusions.map { try TestPattern($0) }
                 expectEqual(names(choice), row.names, "\(row)")
+            }
+            + .each("testExactFiltersMatchWholeNames", exactNames) { name, count in
+                var choice = TestChoice()
+                choice.filters = [TestPattern(exactly: name)]
+                expectEqual(names(choice).count, count)
+                choice.exclusions = choice.filters
+                choice.filters = []
+                expectEqual(names(choice).count, 2 - count, "without it")
+            }
+            + .each("testOnlyFullRunsCheckLists", changes) { _, expected, change in
+                var choice = TestChoice()
+                change(&choice)
+                expectEqual(choice.checksLists, expected)
+                expectEqual(choice.isOfAll, expected && choice.shard == nil)
             }
     }
 
@@ -317,31 +336,23 @@ extension TestChoice: SelfTesting {
         }
     }
 
-    private static func testExactFiltersMatchWholeNames() {
-        for (name, count) in [
-            ("Stack.testPush", 1), ("M.Stack.testPush", 1), ("Stack/testPush", 1), ("Stack", 0), ("Stack.testPus", 0),
-            ("Stack.testPush.", 0), ("Stack.testPush(", 0), (".*", 0),
-        ] {
-            var choice = TestChoice()
-            choice.filters = [TestPattern(exactly: name)]
-            expectEqual(names(choice).count, count, name)
-            choice.exclusions = choice.filters
-            choice.filters = []
-            expectEqual(names(choice).count, 2 - count, "without \(name)")
-        }
-    }
+    private static let exactNames = [
+        ("Stack.testPush", 1), ("M.Stack.testPush", 1), ("Stack/testPush", 1), ("Stack", 0), ("Stack.testPus", 0),
+        ("Stack.testPush.", 0), ("Stack.testPush(", 0), (".*", 0),
+    ]
 
-    private static func testOnlyFullRunsCheckLists() throws {
-        let changes: [(Bool, String, (inout TestChoice) -> Void)] = [
-            (true, "all", { _ in }), (false, "a filter", { $0.filters = [TestPattern(exactly: "a")] }),
-            (false, "what failed", { $0.isFailedOnly = true }), (false, "what changed", { $0.isChangedOnly = true }),
-            (false, "a type", { $0.testTypes = ["slow"] }), (false, "names", { $0.names = [] }),
-            (false, "an exclusion", { $0.exclusions = [TestPattern(exactly: "a")] }),
-            (false, "a line", { $0.lines = ["a.swift:1"].compactMap(ChosenLine.init) }),
-            (true, "the first machine", { $0.shard = TestShard(index: 0, count: 2) }),
-            (false, "the second machine", { $0.shard = TestShard(index: 1, count: 2) }),
+    private static var changes: [(name: String, checksLists: Bool, change: (inout TestChoice) -> Void)] {
+        [
+            ("all", true, { _ in }), ("a filter", false, { $0.filters = [TestPattern(exactly: "a")] }),
+            ("failed tests", false, { $0.isFailedOnly = true }),
+            ("changed sources", false, { $0.isChangedOnly = true }),
+            ("a type", false, { $0.testTypes = ["slow"] }), ("names", false, { $0.names = [] }),
+            ("an exclusion", false, { $0.exclusions = [TestPattern(exactly: "a")] }),
+            ("a line", false, { $0.lines = ["a.swift:1"].compactMap(ChosenLine.init) }),
+            ("the first machine", true, { $0.shard = TestShard(index: 0, count: 2) }),
+            ("the second machine", false, { $0.shard = TestShard(index: 1, count: 2) }),
             (
-                true, "the package's own choice",
+                "the package's own choice", true,
                 {
                     $0.testTypes = ["slow"]
                     $0.exclusions = [TestPattern(exactly: "a")]
@@ -349,17 +360,6 @@ extension TestChoice: SelfTesting {
                 }
             ),
         ]
-        for (expected, what, change) in changes {
-            var choice = TestChoice()
-            change(&choice)
-            expectEqual(choice.checksLists, expected, what)
-            expectEqual(choice.isOfAll, expected && choice.shard == nil, what)
-        }
-        var choice = TestChoice()
-        expectFalse(choice.asksFor("Table<Int>"), "without a filter")
-        choice.filters = [try TestPattern("Tab|x")]
-        expectTrue(choice.asksFor("Table<Int>"), "of the type's name")
-        expectFalse(choice.asksFor("Stack"), "another type")
     }
 
     private static func testRejectsInvalidPatterns() {

@@ -10,18 +10,27 @@ extension TestRun: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
-            "testDeadWorkersFailOnlyTheirTest": testDeadWorkersFailOnlyTheirTest,
-            "testAssignsStrayIssuesToTheirTests": testAssignsStrayIssuesToTheirTests,
+            "testRefusesForeignEvents": testRefusesForeignEvents,
+            "testReportsDuplicateEntries": testReportsDuplicateEntries,
             "testLargeLimitsDoNotOverflow": testLargeLimitsDoNotOverflow,
             "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
             "testReportsFailuresInLists": testReportsFailuresInLists,
             "testReportsOutputOfFailedTests": testReportsOutputOfFailedTests,
             "testRetriesFailedTests": testRetriesFailedTests,
-            "testRejectsProtocolErrors": testRejectsProtocolErrors,
+            "testReportsMissingExecutables": testReportsMissingExecutables,
             "testRunsSelectedTests": testRunsSelectedTests,
             "testIsolatedTestsMakeOnlyTheirLists": testIsolatedTestsMakeOnlyTheirLists,
-            "testReportsUnlistedAndLostTests": testReportsUnlistedAndLostTests,
         ]
+            + .each("testDeadWorkersFailOnlyTheirTest", deaths) { words, issue in
+                let module = try executable([("a", ""), ("b", words), ("c", "")])
+                expectEqual(try lines(module), afterB("b failed; \(issue)"))
+            }
+            + .each("testAssignsStrayIssuesToTheirTests", strayIssues, testAssignsStrayIssuesToTheirTests)
+            + .each("testRejectsProtocolErrors", protocolErrors) { opening, text in
+                let module = try executable([("a", "exit 3"), ("b", "")], opening: opening)
+                expectEqual(expectThrows(RunError.self) { _ = try lines(module) }, .protocolMismatch(text))
+            }
+            + .each("testReportsUnlistedAndLostTests", lists, testReportsUnlistedAndLostTests)
             // The limit allows for a busy machine.
             + .timeLimit(
                 .seconds(300),
@@ -181,20 +190,19 @@ extension TestRun: SelfTesting {
 
     private static func exit(_ status: Int) -> String { "exited with status \(status) before the test ended" }
 
-    private static func testDeadWorkersFailOnlyTheirTest() throws {
+    private static var deaths: [(words: String, issue: String)] {
         let alone = "it also fails when it runs alone"
         let afterOthers = "it passes when it runs alone; it failed in a process that had run T.a before"
-        let rows = [
+        return [
             ("kill -SEGV $$", "crashed with SIGSEGV; \(alone)"), ("exit 3", "\(exit(3)); \(alone)"),
             ("exit 0", "\(exit(0)); \(alone)"), ("again b || exit 3", "\(exit(3)); \(afterOthers)"),
             ("again b && fail 1 || exit 3", "\(exit(3)); when it runs alone, it fails in a different way"),
             ("say 'crash\\t8'; kill -KILL $$", "crashed with SIGFPE; \(alone)"),
             ("say nonsense; say idle", intrusion),
         ]
-        for (words, issue) in rows {
-            let module = try executable([("a", ""), ("b", words), ("c", "")])
-            expectEqual(try lines(module), afterB("b failed; \(issue)"), words)
-        }
+    }
+
+    private static func testRefusesForeignEvents() throws {
         let lateFailure = "late b: got 1; recorded after T.b ended"
         for (words, late, counts) in [
             ("say 'end\\t1\\t5\\t0'; fail 1", [lateFailure], "2 passed, 1 failed"),
@@ -208,6 +216,9 @@ extension TestRun: SelfTesting {
                     "c?", "c passed", "3 planned, \(counts), 1 of the module",
                 ], words)
         }
+    }
+
+    private static func testReportsDuplicateEntries() throws {
         let twice = try executable([("a", ""), ("a", ""), ("b", "")])
         expectEqual(
             try lines(twice),
@@ -217,15 +228,14 @@ extension TestRun: SelfTesting {
             ])
     }
 
-    /// An issue without a task belongs to the test around its place, not to the running test.
-    private static func testAssignsStrayIssuesToTheirTests() throws {
+    private static var strayIssues: [(words: String, lines: [String])] {
         func stray(_ index: Int, _ line: Int) -> String {
             "say 'issue\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
         }
         let unknown = "recorded by a detached task, a thread or a child process; the test is unknown"
         let oneFailed = "2 planned, 1 passed, 1 failed"
         let late = "late a: got 1; recorded after T.a ended"
-        let rows: [(words: String, lines: [String])] = [
+        return [
             (stray(0, 1), [late, "b passed", oneFailed]), (stray(-1, 3), [late, "b passed", oneFailed]),
             (stray(1, 1), ["b failed; got 1", oneFailed]), (stray(-1, 5), ["b failed; got 1", oneFailed]),
             (
@@ -243,27 +253,28 @@ extension TestRun: SelfTesting {
                 ]
             ),
         ]
-        for row in rows {
-            var module = try executable([("a", ""), ("b", row.words)])
-            module.sources = ["\(module.executable).swift"]
-            let text = """
-                extension T { static var testSelectors: TestSelectors { ["a": testA, "b": testB] }
-                    static func testA() {
-                    }
-                    static func testB() {
-                    }
-                    static func other() {
-                    } }
-                """
-            try FileAccess.write(Array(text.utf8), to: module.sources[0])
-            // Only a selection of all tests checks the lists.
-            let found = try lines(module) {
-                $0.choice.filters = [try? TestPattern("T")].compactMap(\.self)
-                $0.isBuildStep = true
-            }.map { $0.replacing(module.sources[0], with: "") }
-            expectEqual(
-                found.filter { !$0.hasPrefix(":1: ") }, ["M: a b", "a?", "a passed", "b?"] + row.lines, row.words)
-        }
+    }
+
+    /// An issue without a task belongs to the test around its place, not to the running test.
+    private static func testAssignsStrayIssuesToTheirTests(_ row: (words: String, lines: [String])) throws {
+        var module = try executable([("a", ""), ("b", row.words)])
+        module.sources = ["\(module.executable).swift"]
+        let text = """
+            extension T { static var testSelectors: TestSelectors { ["a": testA, "b": testB] }
+                static func testA() {
+                }
+                static func testB() {
+                }
+                static func other() {
+                } }
+            """
+        try FileAccess.write(Array(text.utf8), to: module.sources[0])
+        // Only a selection of all tests checks the lists.
+        let found = try lines(module) {
+            $0.choice.filters = [try? TestPattern("T")].compactMap(\.self)
+            $0.isBuildStep = true
+        }.map { $0.replacing(module.sources[0], with: "") }
+        expectEqual(found.filter { !$0.hasPrefix(":1: ") }, ["M: a b", "a?", "a passed", "b?"] + row.lines)
     }
 
     /// Expects the lines of runs with a test that hangs. On a busy machine, a short limit also ends other tests, so the
@@ -488,8 +499,8 @@ extension TestRun: SelfTesting {
 
     // MARK: Test executables that are not as they should be
 
-    private static func testRejectsProtocolErrors() throws {
-        let rows = [
+    private static var protocolErrors: [(opening: String, text: String)] {
+        [
             (
                 "say 'version\\t1'",
                 "the test executable uses version 1 of the protocol, but this testlogger uses 8; build again"
@@ -508,11 +519,9 @@ extension TestRun: SelfTesting {
                     + "the order of a Set or Dictionary, or on the time"
             ),
         ]
-        for (opening, text) in rows {
-            let module = try executable([("a", "exit 3"), ("b", "")], opening: opening)
-            let error = expectThrows(RunError.self, opening) { _ = try lines(module) }
-            expectEqual(error, .protocolMismatch(text), opening)
-        }
+    }
+
+    private static func testReportsMissingExecutables() throws {
         var nothing = ModuleDescription()
         nothing.executable = "\(try temporaryDirectory())/nothing"
         let error = expectThrows(RunError.self) { _ = try lines(nothing) }
@@ -611,12 +620,14 @@ extension TestRun: SelfTesting {
             try lines(before).filter { $0.hasSuffix("?") }, ["c?", "a?", "b?"], "what failed in the last run is first")
     }
 
-    private static func testReportsUnlistedAndLostTests() throws {
+    private typealias ListRow = (members: String, names: [String], opening: String, lines: [String])
+
+    private static var lists: [ListRow] {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"testB\": testB] }"
         let functions = "static func testA() {}\nstatic func testB() {}"
         let other = "T runs another list"
         let warning = "say 'untested\\tT\\tit is generic'"
-        let rows: [(members: String, names: [String], opening: String, lines: [String])] = [
+        return [
             ("\(list)\n\(functions)", ["testA", "testB"], "", []),
             (
                 "\(list)\n\(functions)\nstatic func testC() {}", ["testA", "testB"], "",
@@ -642,20 +653,20 @@ extension TestRun: SelfTesting {
                 ["1: U: its tests don't run: it is generic", "1 warned"]
             ),
         ]
-        for row in rows {
-            var module = try executable(row.names.map { ($0, "") }, opening: row.opening)
-            module.sources = ["\(module.executable).swift"]
-            let text = "import InClassTesting\nstruct T: SelfTesting {\n\(row.members)\n}\n"
-            try FileAccess.write(Array(text.utf8), to: module.sources[0])
-            // Like a compiled source, the file is older than the test executable.
-            let moment = timeval(tv_sec: 1_000, tv_usec: 0)
-            utimes(module.sources[0], [moment, moment])
-            let found = try lines(module) { $0.isBuildStep = true }.map {
-                $0.replacing("\(module.sources[0]):", with: "")
-            }
-            expectEqual(
-                found.filter { line in ["M:", "test"].allSatisfy { !line.hasPrefix($0) } }, row.lines, row.members)
+    }
+
+    private static func testReportsUnlistedAndLostTests(_ row: ListRow) throws {
+        var module = try executable(row.names.map { ($0, "") }, opening: row.opening)
+        module.sources = ["\(module.executable).swift"]
+        let text = "import InClassTesting\nstruct T: SelfTesting {\n\(row.members)\n}\n"
+        try FileAccess.write(Array(text.utf8), to: module.sources[0])
+        // Like a compiled source, the file is older than the test executable.
+        let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+        utimes(module.sources[0], [moment, moment])
+        let found = try lines(module) { $0.isBuildStep = true }.map {
+            $0.replacing("\(module.sources[0]):", with: "")
         }
+        expectEqual(found.filter { line in ["M:", "test"].allSatisfy { !line.hasPrefix($0) } }, row.lines)
     }
 
     private static func testSharesTestsAmongWorkers() throws {

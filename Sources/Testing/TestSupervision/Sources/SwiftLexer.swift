@@ -320,12 +320,12 @@ enum LexerTests {}
 extension LexerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSplitsSourcesIntoTokens": testSplitsSourcesIntoTokens,
+            "testReadsLiteralsAsOneToken": testReadsLiteralsAsOneToken,
             "testSkipsBodiesOfFunctions": testSkipsBodiesOfFunctions,
             "testDistinguishesRegularExpressionsFromDivision": testDistinguishesRegularExpressionsFromDivision,
             "testCountsLinesAndBytes": testCountsLinesAndBytes,
             "testReadsTruncatedSources": testReadsTruncatedSources,
-        ]
+        ] + .each("testSplitsSourcesIntoTokens", tokenizedSources) { expectEqual(texts($0), $1) }
     }
 
     private static func texts(_ source: String) -> [String] {
@@ -333,8 +333,8 @@ extension LexerTests: SelfTesting {
         return file.tokens.indices.map { file.text($0) }
     }
 
-    private static func testSplitsSourcesIntoTokens() {
-        let rows: [(source: String, tokens: [String])] = [
+    private static var tokenizedSources: [(source: String, tokens: [String])] {
+        [
             ("", []),
             ("let a = b", ["let", "a", "=", "b"]),
             ("a // b \"c\n d", ["a", "d"]),
@@ -349,7 +349,9 @@ extension LexerTests: SelfTesting {
             ("\"unclosed\n a", ["\"unclosed", "a"]),
             ("`a {`.`b\"c`(`if`, `unclosed\n", ["`a {`", ".", "`b\"c`", "(", "`if`", ",", "`unclosed"]),
         ]
-        for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
+    }
+
+    private static func testReadsLiteralsAsOneToken() {
         // Interpolations, then single-line literals that begin like multi-line literals.
         let strings = [
             ##"\(#"\"#)"##, #"\(1 /* ( */)"#, #"\(f(a: "\("\(")")")"), ")")b"#, #"\(`(`)"#, #"\(/\)"/)"#,

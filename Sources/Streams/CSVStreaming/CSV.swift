@@ -58,7 +58,7 @@ public struct CSV: DefaultFormat {
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
             var writer = CSVWriter(options: writer, taking: &output)
-            defer { writer.giveBack(&output) }
+            defer { writer.returnOutput(&output) }
             try content.send(to: &writer)
             try writer.finish()
         }

@@ -76,7 +76,7 @@ public struct JSON: DefaultFormat {
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
             var writer = JSONWriter(options: writer, taking: &output)
-            defer { writer.giveBack(&output) }
+            defer { writer.returnOutput(&output) }
             try content.send(to: &writer)
             try writer.finish()
         }
@@ -143,7 +143,7 @@ public struct JSONLines: DefaultFormat {
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
             var lines = ElementSink(JSONWriter(options: writer, taking: &output))
-            defer { lines.sink.giveBack(&output) }
+            defer { lines.sink.returnOutput(&output) }
             try content.send(to: &lines)
             try lines.sink.finish()
         }

@@ -83,7 +83,7 @@ struct CBORWriter: ScalarSink, ~Copyable {
         let isNegative = halves[0].hasPrefix("-")
         let digits = parts.joined().utf8.dropFirst(isNegative ? 1 : 0).map { $0 &- 0x30 }
         guard halves.count <= 2, parts.count <= 2, !digits.isEmpty, digits.allSatisfy({ $0 <= 9 }) else {
-            throw StreamError(.misuse, "got a number that is none")
+            throw StreamError(.misuse, "got text that isn't a number")
         }
         let power = halves.count == 2 ? Int64(halves[1]) : 0
         let fractionCount = parts.count == 2 ? Int64(parts[1].utf8.count) : 0

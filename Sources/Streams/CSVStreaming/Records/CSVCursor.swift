@@ -129,7 +129,7 @@ final class CSVCursor {
     @usableFromInline
     func checkGoesOn() throws(StreamError) {
         if let failure = scanner.failure { throw failure }
-        guard !isFinished else { throw StreamError(.misuse, "the input has ended; `reset` begins another one") }
+        guard !isFinished else { throw StreamError(.misuse, "the input has ended; call reset to begin another one") }
     }
 
     /// Ends the input. A text without a header has no records, either.

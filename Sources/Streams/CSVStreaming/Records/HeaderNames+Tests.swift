@@ -72,7 +72,7 @@ extension HeaderNamesTests: SelfTesting {
     }
 
     private static func testRefusesHeadersOfOtherNames() {
-        let near = "is no member of Stop, and differs from"
+        let near = "is not a member of Stop, but differs from the missing"
         let rows = [
             (
                 "id;name;price\n1;a;2\n",
@@ -84,11 +84,11 @@ extension HeaderNamesTests: SelfTesting {
             ),
             (
                 "id, name\n1,a\n",
-                "\" name\" \(near) \"name\", which is missing, only in case or space at line 1, column 4 (byte 3)"
+                "\" name\" \(near) \"name\" only in case or space at line 1, column 4 (byte 3)"
             ),
             (
                 "# \"\nid,\"x\ny\",NAME\n",
-                "\"NAME\" \(near) \"name\", which is missing, only in case or space at line 3, column 4 (byte 13)"
+                "\"NAME\" \(near) \"name\" only in case or space at line 3, column 4 (byte 13)"
             ),
             (
                 "a,b",
@@ -113,7 +113,7 @@ extension HeaderNamesTests: SelfTesting {
 
     private static func testComparesOnlySentNames() {
         var options = CSVReaderOptions(names: ["ID", "name"])
-        expectTrue(outcome("id,name\n1,a\n", options).hasPrefix("\"ID\" is no member"), "names that are given")
+        expectTrue(outcome("id,name\n1,a\n", options).hasPrefix("\"ID\" is not a member"), "names that are given")
         options.names = ["id", "name"]
         expectEqual(outcome("ID,Name\n1,a\n", options), "1", "names in place of others")
         options = CSVReaderOptions(columns: ["Name"])
@@ -124,7 +124,7 @@ extension HeaderNamesTests: SelfTesting {
 
     private static func testComparesTheColumnsOfABuilder() throws {
         for (text, expected) in [
-            ("a,B\n1,2\n", "\"B\" is no column to build, and differs from \"b\""),
+            ("a,B\n1,2\n", "\"B\" is not a column to build, but differs from the missing \"b\""),
             ("x,y\n", "none of the columns \"x\", \"y\" is a column to build; the nearest: \"a\""),
         ] {
             var builder = ColumnsBuilder(["a": .integer, "b": .integer])

@@ -83,14 +83,14 @@ public struct CSVWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
 
-    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    /// Creates a writer to an output, which ``returnOutput(_:)`` returns.
     init(options: CSVWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0))
         swap(&self.output, &output)
     }
 
     /// Returns the output that the writer was created with.
-    mutating func giveBack(_ output: inout ByteOutput) { swap(&self.output, &output) }
+    mutating func returnOutput(_ output: inout ByteOutput) { swap(&self.output, &output) }
 
     private init(options: CSVWriterOptions, output: consuming ByteOutput) {
         self.options = options

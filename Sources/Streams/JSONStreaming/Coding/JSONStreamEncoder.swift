@@ -65,7 +65,7 @@ public struct JSONStreamEncoder: Sendable {
         }
         try sink.withOutput { (output) throws(StreamError) in
             var writer = JSONWriter(options: options, taking: &output)
-            defer { writer.giveBack(&output) }
+            defer { writer.returnOutput(&output) }
             writer.omitsPoints = true
             try writer.write(encodable: value, options: encodingOptions)
             try writer.finish()

@@ -48,7 +48,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
 
-    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    /// Creates a writer to an output, which ``returnOutput(_:)`` returns.
     @usableFromInline
     init(options: JSONWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0))
@@ -57,7 +57,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// Returns the output that the writer was created with.
     @usableFromInline
-    mutating func giveBack(_ output: inout ByteOutput) { swap(&self.output, &output) }
+    mutating func returnOutput(_ output: inout ByteOutput) { swap(&self.output, &output) }
 
     private init(options: JSONWriterOptions, output: consuming ByteOutput) {
         self.options = options

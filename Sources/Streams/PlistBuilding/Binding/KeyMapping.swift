@@ -81,7 +81,7 @@ public struct KeyMapping: Sendable {
     static func withoutNames() -> StreamError {
         StreamError(
             .misuse,
-            "the key mapping goes from names to coding keys only, by which nothing is written and no type bound")
+            "the key mapping maps names to coding keys only; expected one that maps properties to names")
     }
 
     /// Returns the name in the stream for a property. For a rule of ``keys(_:)``, which has no such names, returns the

@@ -40,7 +40,7 @@ extension PlanBinder {
         _ make: @escaping (UnsafeMutableRawPointer) -> Void, _ stored: [StoredProperty]?
     ) throws(StreamError) -> ObjectLayout {
         guard let stored else {
-            let reason = "has no reflection metadata for all that it stores"
+            let reason = "has no reflection metadata for some of its properties"
             throw StreamError(.misuse, "\(type) \(reason); declare streamMembers")
         }
         var names = KeySet()
@@ -53,10 +53,10 @@ extension PlanBinder {
             guard property.isStrong else { throw reject("is weak or unowned") }
             guard !property.name.hasPrefix("$__lazy_storage_$_") else { throw reject("is lazy") }
             guard let valueType = property.type as? any StreamValue.Type else {
-                throw reject("has the type \(property.type), which is no StreamValue")
+                throw reject("has the type \(property.type), which doesn't conform to StreamValue")
             }
             guard !property.name.hasPrefix("_") || !mayBeWrapper(valueType) else {
-                throw reject("may be the storage of a property \(property.name.dropFirst()) with a wrapper")
+                throw reject("may be the storage of the wrapped property \(property.name.dropFirst())")
             }
             guard names.insert(keyMapping.name(for: property.name)).inserted else {
                 throw reject("is mapped to the name of another property")
@@ -90,11 +90,11 @@ extension PlanBinder {
                 throw StreamError(.misuse, "the member \(member.name) of \(type) is a property of \(member.root)")
             }
             guard names.insert(member.name).inserted else {
-                throw StreamError(.misuse, "\(type) declares two members with the name of \(member.name)")
+                throw StreamError(.misuse, "\(type) declares two members named \(member.name)")
             }
             if member.isRequired {
                 guard index < 64 else {
-                    throw StreamError(.misuse, "\(type) has required members beyond the 64th, \(member.name)")
+                    throw StreamError(.misuse, "\(type) has the required member \(member.name) after its 64th member")
                 }
                 required |= 1 << UInt64(index)
             }

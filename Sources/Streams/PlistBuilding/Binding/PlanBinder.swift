@@ -40,7 +40,7 @@ final class PlanBinder {
     /// - Throws: An error of the kind `misuse` if the type, or a type inside it, can't be bound.
     func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
         if let plan = plans[ObjectIdentifier(type)] ?? shared?.plan(for: type) { return plan }
-        guard depth < 64 else { throw StreamError(.misuse, "\(type) contains itself without end") }
+        guard depth < 64 else { throw StreamError(.misuse, "\(type) contains more than 64 levels of types") }
         depth += 1
         defer { depth -= 1 }
         let plan = try Value.streamBinding.makePlan(self)
@@ -124,7 +124,7 @@ final class PlanBinder {
         if let plan = shared.plan(for: type) { return (plan, shared) }
         // The types' own code runs here, such as `init` of a class with declared members, and it may bind other types.
         guard !sampled.contains(ObjectIdentifier(type)) else {
-            throw StreamError(.misuse, "\(type) is bound by its own init(), of which an object is needed to bind it")
+            throw StreamError(.misuse, "\(type) is bound inside its own init(), which binding the type calls")
         }
         let binder = PlanBinder(keyMapping: keyMapping, shared: shared)
         let plan = try binder.plan(for: type)
@@ -257,7 +257,7 @@ extension PlanBinder: SelfTesting {
         expectEqual(try PlanBinder.bind(Circular.self, .exact).plan.expectation, "a dictionary", "is bound")
         unsafe expectEqual(
             Circular.refusals,
-            ["Circular is bound by its own init(), of which an object is needed to bind it"], "within init()")
+            ["Circular is bound inside its own init(), which binding the type calls"], "within init()")
         _ = Circular()
         unsafe expectEqual(Circular.refusals.count, 1, "refusals once it is bound")
     }

@@ -68,7 +68,7 @@ extension PropertyWrapperTests: SelfTesting {
             let error = expectThrows(StreamError.self, name, make)
             expectEqual(
                 error?.message,
-                "\(name)._percent may be the storage of a property percent with a wrapper; declare streamMembers", name)
+                "\(name)._percent may be the storage of the wrapped property percent; declare streamMembers", name)
         }
     }
 

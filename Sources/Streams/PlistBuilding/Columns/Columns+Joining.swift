@@ -13,7 +13,7 @@ extension Columns {
             let columns = parts.map { $0.columns[index] }
             precondition(
                 columns.allSatisfy { $0.name.utf8.elementsEqual(columns[0].name.utf8) && $0.type == columns[0].type },
-                "other columns")
+                "expected parts with the same columns")
             return Column(joining: columns, rowCount: rowCount)
         }
         self.init(columns: columns, rowCount: rowCount)
@@ -42,7 +42,7 @@ extension ColumnBuffer {
     /// Adds the rows of another column of the same type.
     fileprivate mutating func append(_ other: ColumnBuffer) {
         guard unsafe other.count > 0 else { return }
-        precondition(unsafe capacity - count >= other.count, "capacity for all rows was reserved")
+        precondition(unsafe capacity - count >= other.count, "expected reserved capacity for all rows")
         // SAFETY: the column has space for the rows, and the other column has as many.
         let place = unsafe values + count * stride
         unsafe place.copyMemory(from: other.values, byteCount: other.count * stride)

@@ -142,7 +142,7 @@ extension StreamFormat {
         var sink = StringSink()
         if isText { try write(content, to: &sink) }
         guard let text = sink.text else {
-            throw StreamError(.misuse, "expected a format of text in UTF-8, such as JSON")
+            throw StreamError(.misuse, "expected a UTF-8 text format, such as JSON")
         }
         return text
     }

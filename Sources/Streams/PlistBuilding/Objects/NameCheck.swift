@@ -58,7 +58,7 @@ struct NameCheck {
     /// Returns the message that a name differs from a known name only in case or space.
     func nearlyKnown(_ name: String, _ index: Int) -> String {
         let (found, nearest) = (ShownText.quoted(name.utf8), ShownText.quoted(known[index].utf8))
-        return "\(found) is no \(owner), and differs from \(nearest), which is missing, only in case or space"
+        return "\(found) is not a \(owner), but differs from the missing \(nearest) only in case or space"
     }
 }
 
@@ -178,12 +178,12 @@ extension NameCheck: SelfTesting {
             ),
             (
                 ["id", "\u{FEFF}\u{A0}NAME\t"],
-                "1: \(ShownText.quoted("\u{FEFF}\u{A0}NAME\t".utf8)) is no member of Stop, and differs from \"name\", "
-                    + "which is missing, only in case or space"
+                "1: \(ShownText.quoted("\u{FEFF}\u{A0}NAME\t".utf8)) is not a member of Stop, "
+                    + "but differs from the missing \"name\" only in case or space"
             ),
             (
                 ["STRASSE", "id", "Straße"],
-                #"2: "Straße" is no member of Stop, and differs from "straße", which is missing, only in case or space"#
+                #"2: "Straße" is not a member of Stop, but differs from the missing "straße" only in case or space"#
             ),
         ]
         for (names, expected) in rows {
@@ -225,7 +225,7 @@ extension NameCheck: SelfTesting {
             ),
             (
                 #"{ key "name" string "a" key "ID" integer 1 }"#,
-                #"$: "ID" is no member of PART, and differs from "id", which is missing, only in case or space"#
+                #"$: "ID" is not a member of PART, but differs from the missing "id" only in case or space"#
             ),
         ]
         for (script, expected) in rows {

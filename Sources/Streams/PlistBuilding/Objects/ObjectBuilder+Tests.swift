@@ -285,7 +285,7 @@ extension ObjectBuilderTests: SelfTesting {
         let rows: [(String, () throws -> Void)] = [
             ("is mapped to the name", { _ = try ObjectBuilder<Colliding>(options: options) }),
             ("Constant.a is a constant", { _ = try ObjectBuilder<Constant>() }),
-            ("which is no StreamValue", { _ = try ObjectBuilder<Foreign>() }),
+            ("which doesn't conform to StreamValue", { _ = try ObjectBuilder<Foreign>() }),
         ]
         for (part, make) in rows {
             let error = expectThrows(StreamError.self, part, make)

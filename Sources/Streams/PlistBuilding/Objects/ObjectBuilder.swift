@@ -40,7 +40,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
 
     deinit {
         // SAFETY: taken by the initializer, and no other code has the address.
-        unsafe ValueStateMachine.giveBack(stateMachine)
+        unsafe ValueStateMachine.recycle(stateMachine)
     }
 
     /// The unknown members, if the options collect them. They belong to one value, and remain after it is taken until the
@@ -54,10 +54,10 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// Returns the value with the type that the builder was made for.
     package mutating func takeResult<Other: StreamValue>(of type: Other.Type) throws(StreamError) -> Other {
         precondition(
-            unsafe stateMachine.pointee.plan.type == type, "a builder makes values of the type that it was made for")
+            unsafe stateMachine.pointee.plan.type == type, "expected the type that the builder was created for")
         guard unsafe stateMachine.pointee.isFilled else {
             if unsafe stateMachine.pointee.deliver != nil {
-                throw StreamError(.misuse, "expected a builder that keeps its value, found one that hands values over")
+                throw StreamError(.misuse, "expected a builder that keeps its value, found one that delivers values")
             }
             let error = unsafe stateMachine.pointee.located(StreamError(.unexpectedEnd, "the value is not complete"))
             reset()

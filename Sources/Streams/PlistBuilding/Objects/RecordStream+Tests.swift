@@ -227,7 +227,7 @@ extension RecordStreamTests: SelfTesting {
         let error = expectThrows(StreamError.self, "more than are collected") {
             try EventScript.send("[ \(records.joined(separator: " ")) ]", to: &collecting)
         }
-        expectEqual(error?.description, "$[3].x: there are more than 3 unknown members", "description")
+        expectEqual(error?.description, "$[3].x: more than 3 unknown members", "description")
         expectEqual(collecting.unknownMembers.count, 3, "collected")
     }
 

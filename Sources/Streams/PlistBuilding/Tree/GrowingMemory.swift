@@ -68,14 +68,14 @@ package struct GrowingMemory<Element: BitwiseCopyable> {
 
     @inlinable
     package mutating func removeLast(_ number: Int) {
-        unsafe precondition(number >= 0 && number <= count, "more values are removed than there are")
+        unsafe precondition(number >= 0 && number <= count, "cannot remove more values than the memory has")
         unsafe count -= number
     }
 
     /// Moves the last values to the end of other memory.
     @inline(__always)  // PERF: JSONTree; once a container.
     mutating func moveLast(_ number: Int, to other: inout GrowingMemory) {
-        unsafe precondition(number >= 0 && number <= count, "more values are moved than there are")
+        unsafe precondition(number >= 0 && number <= count, "cannot move more values than the memory has")
         guard number > 0 else { return }
         if unsafe other.capacity &- other.count < number { unsafe other.grow(to: other.count + number) }
         unsafe count &-= number

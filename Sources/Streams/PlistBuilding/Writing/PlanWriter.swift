@@ -185,9 +185,11 @@ package struct PlanWriter {
 
     @usableFromInline @inline(never)
     func tooDeep() -> StreamError {
-        let limit = isStackUsedUp ? "the stack of the thread allows" : "\(options.depthLimit)"
-        return StreamError(
-            .limitExceeded, "more than \(limit) levels of nesting, or objects that refer to each other in a circle")
+        let limit =
+            isStackUsedUp
+            ? "more levels of nesting than the stack of the thread allows"
+            : "more than \(options.depthLimit) levels of nesting"
+        return StreamError(.limitExceeded, "\(limit), or objects that refer to each other in a cycle")
     }
 
     private func writeOptional<Sink: PlistSink & ~Copyable>(

@@ -147,7 +147,7 @@ public struct ByteOutput: ~Copyable {
     }
 
     private static func noMemory(_ byteCount: Int) -> StreamError {
-        StreamError(.limitExceeded, "there is no memory for \(byteCount) more bytes")
+        StreamError(.limitExceeded, "not enough memory for \(byteCount) more bytes")
     }
 
     /// Returns the capacity after growing: twice the current capacity, rounded up to whole large pages for large blocks.

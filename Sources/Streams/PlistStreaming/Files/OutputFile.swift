@@ -121,7 +121,7 @@ package struct OutputFile: ~Copyable {
         for ending in ["-wal", "-journal"] where unsafe access(path + ending, F_OK) == 0 {
             throw StreamError(
                 .cannotWrite,
-                "cannot replace: the database there is in use or was not closed, since there is \(path)\(ending)")
+                "cannot replace: the database is in use or was not closed; found \(path)\(ending)")
         }
     }
 
@@ -199,7 +199,7 @@ package struct OutputFile: ~Copyable {
             try copy(to: target)
         } catch {
             throw StreamError(
-                .cannotWrite, "\(error.message); the file is not whole, and all of the new one is in \(temporary)")
+                .cannotWrite, "\(error.message); the file is incomplete, the complete new file is \(temporary)")
         }
         unsafe unlink(temporary)
     }

@@ -110,7 +110,7 @@ package enum OutputPlace: Equatable {
         guard count > 0 else { throw error("open", errno) }
         let name = bytes.prefix(count).map { UInt8(bitPattern: $0) }
         guard let target = String(validating: name, as: UTF8.self) else {
-            throw StreamError(.cannotWrite, "cannot open: the link leads to a name that is not UTF-8")
+            throw StreamError(.cannotWrite, "cannot open: the target of the link is not valid UTF-8")
         }
         return target.hasPrefix("/") ? target : split(path).directory + "/" + target
     }

@@ -36,7 +36,7 @@ package struct WholeInput: ~Copyable {
             guard isFirst else { return }
             isFirst = false
             guard claimed <= Self.largestByteCount else {
-                throw StreamError(.limitExceeded, "there is no memory for a file of \(claimed) bytes")
+                throw StreamError(.limitExceeded, "not enough memory for a file of \(claimed) bytes")
             }
             try memory.reserve(max(0, claimed - memory.count))
         }) {}

@@ -24,7 +24,7 @@ package struct SharedPlaces: @unchecked Sendable {
 
     @inline(__always)  // PERF: JSONTyped/documents; once or twice a document.
     private func place(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
-        precondition(index >= 0 && index < count, "there is no such place")
+        precondition(index >= 0 && index < count, "index out of range")
         // SAFETY: an atomic pointer is a word, and the memory has one word for each index.
         return unsafe words.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self) + index
     }

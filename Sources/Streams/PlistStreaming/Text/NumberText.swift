@@ -77,7 +77,7 @@ package enum NumberText {
         case real(Double)
     }
 
-    /// What is kept of a number where no type says what it is to be.
+    /// Returns the value of a number whose type isn't declared.
     ///
     /// A number that is spelled with a fraction or an exponent is the nearest double if that has its value or all its digits.
     /// Other numbers are integers of 64 bits with a sign if they have such a value.
@@ -91,11 +91,13 @@ package enum NumberText {
             return integer == 0 && text.byte(at: 0) == UInt8(ascii: "-") ? .real(-0.0) : .integer(integer)
         }
         guard let real, real != 0 else {
-            throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found another one")
+            let range = "expected a 64-bit integer or a number within the range of a double"
+            throw StreamError(.unrepresentable, "\(range), found \(ShownText.shortened(text))")
         }
         guard rounding else {
             throw StreamError(
-                .unrepresentable, "expected a number whose digits a double keeps, found \(ShownText.shortened(text))")
+                .unrepresentable,
+                "expected a number that a double represents without loss, found \(ShownText.shortened(text))")
         }
         return .real(real)
     }

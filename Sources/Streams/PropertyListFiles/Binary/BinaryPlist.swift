@@ -47,7 +47,7 @@ public struct BinaryPropertyList: DefaultFormat {
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
             var writer = BinaryPlistWriter(options: writer, taking: &output)
-            defer { writer.giveBack(&output) }
+            defer { writer.returnOutput(&output) }
             try content.send(to: &writer)
             try writer.finish()
         }

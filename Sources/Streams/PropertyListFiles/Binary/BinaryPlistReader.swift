@@ -70,7 +70,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
             failure = error
             throw error
         }
-        failure = StreamError(.misuse, "the input has ended; `reset` begins another one")
+        failure = StreamError(.misuse, "the input has ended; call reset to begin another one")
     }
 
     /// The number of bytes fed.

@@ -79,12 +79,12 @@ extension BinaryPlistWalk {
     mutating func notASCII(_ text: RawSpan) -> StreamError {
         var offset = 0
         while offset < text.byteCount, text.byte(at: offset) < 0x80 { offset += 1 }
-        return fail(.invalidText, "expected ASCII, found another byte as number \(offset) of a string")
+        return fail(.invalidText, "expected ASCII, found another byte at offset \(offset) of a string")
     }
 
     @usableFromInline @inline(never)
     mutating func containsItself(_ object: Int) -> StreamError {
-        fail(.invalidSyntax, "expected a tree, found that object \(object) is within itself")
+        fail(.invalidSyntax, "expected a tree, found object \(object) inside itself")
     }
 
     @usableFromInline @inline(never)
@@ -94,11 +94,11 @@ extension BinaryPlistWalk {
 
     @usableFromInline @inline(never)
     mutating func tooManyValues() -> StreamError {
-        fail(.limitExceeded, "more values than the limit, by objects that are in many places")
+        fail(.limitExceeded, "more values than the limit, because objects are referenced repeatedly")
     }
 
     @usableFromInline @inline(never)
     mutating func tooMuchContent() -> StreamError {
-        fail(.limitExceeded, "more bytes of strings and data than the limit, by objects that are in many places")
+        fail(.limitExceeded, "more bytes of strings and data than the limit, because objects are referenced repeatedly")
     }
 }

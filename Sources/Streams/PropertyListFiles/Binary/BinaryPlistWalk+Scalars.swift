@@ -61,7 +61,7 @@ extension BinaryPlistWalk {
                     ? UInt32(units.byte(at: offset)) << 8 | UInt32(units.byte(at: offset + 1)) : 0
                 guard unit < 0xDC00, low & 0xFC00 == 0xDC00 else {
                     throw fail(
-                        .invalidText, "expected pairs of surrogates, found \(CharacterCode.name(of: unit))")
+                        .invalidText, "expected a surrogate pair, found \(CharacterCode.name(of: unit))")
                 }
                 scalar = 0x10000 + ((unit & 0x3FF) << 10 | low & 0x3FF)
                 offset += 2

@@ -125,7 +125,7 @@ extension BinaryPlistWalkTests: SelfTesting {
         expectEqual(error?.path?.description, "$.ü[1]", "path")
         expectEqual(
             error?.description,
-            "$.ü[1]: expected ASCII, found another byte as number 0 of a string at byte 18", "text")
+            "$.ü[1]: expected ASCII, found another byte at offset 0 of a string at byte 18", "text")
     }
 
     private static func sample() throws -> [UInt8] {
@@ -195,7 +195,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             var trace = EventTrace()
             let error = expectThrows(StreamError.self, "\(objects)") { try trace.readBinaryPlist(list(objects)) }
             expectEqual(error?.kind, .invalidSyntax, "kind")
-            expectTrue(error?.message.contains("within itself") ?? false, "message of \(objects)")
+            expectTrue(error?.message.contains("inside itself") ?? false, "message of \(objects)")
         }
         expectEqual(
             BinaryPropertyList.trace(list([[0xA2, 1, 1], [0xA1, 2], [0x50]])), "[ [ string \"\" ] [ string \"\" ] ]",

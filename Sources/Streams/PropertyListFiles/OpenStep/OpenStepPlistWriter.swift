@@ -44,7 +44,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
             bufferByteCount: bufferByteCount)
     }
 
-    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    /// Creates a writer to an output, which ``returnOutput(_:)`` returns.
     init(options: OpenStepPlistWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0), bufferByteCount: 1 << 16)
         output.isHolding = true
@@ -52,7 +52,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
     }
 
     /// Returns the output that the writer was created with.
-    mutating func giveBack(_ output: inout ByteOutput) {
+    mutating func returnOutput(_ output: inout ByteOutput) {
         swap(&self.output.bytes, &output)
         output.isHolding = false
     }
@@ -224,7 +224,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         switch options.scalars {
         case .reject:
             throw StreamError(
-                .unrepresentable, "property lists of OpenStep have strings and data only; options can allow others")
+                .unrepresentable, "OpenStep property lists have strings and data only; change the option scalars")
         case .gnustep:
             try beginValue()
             try output.append("<*\(type)\(text)>")

@@ -177,7 +177,7 @@ extension OpenStepScanner {
     }
 
     private mutating func failSurrogate(_ offset: Int) -> StreamError {
-        fail(.invalidText, "expected pairs of surrogates, found one alone", at: position(offset))
+        fail(.invalidText, "expected a surrogate pair, found a lone surrogate", at: position(offset))
     }
 
     // MARK: Data and typed values
@@ -271,7 +271,9 @@ extension OpenStepScanner {
         case UInt8(ascii: "R"):
             guard let value = PlistScalarText.real(text) else { return false }
             guard value.isFinite || PlistScalarText.isNamed(text) else {
-                throw fail(.unrepresentable, "expected a real that a double holds, found a larger one", at: tokenPlace)
+                throw fail(
+                    .unrepresentable, "expected a real within the range of a double, found a larger one", at: tokenPlace
+                )
             }
             try sink.writeReal(value)
         case UInt8(ascii: "B"):

@@ -18,10 +18,11 @@ extension PlistDateFractions {
         let whole = seconds.rounded(.down)
         guard whole == seconds || self == .roundDown || !seconds.isFinite else {
             throw StreamError(
-                .unrepresentable, "a text has no fractions of seconds, found \(seconds) seconds since 2001")
+                .unrepresentable, "expected whole seconds, found \(seconds) seconds since 2001")
         }
         guard let text = DateText.rfc3339(secondsSince2001: whole) else {
-            throw StreamError(.unrepresentable, "a text has no date for \(seconds) seconds since 2001")
+            throw StreamError(
+                .unrepresentable, "expected a date in the years 0 to 9999, found \(seconds) seconds since 2001")
         }
         return String(text.dropLast())
     }

@@ -87,12 +87,12 @@ enum PlistScalarText {
         case real(Double)
     }
 
-    /// The number that is written for a text: an integer of up to 128 bits exactly, one with a fraction or exponent as the double
-    /// that has its digits.
+    /// Returns the number that is written for a text: an integer of up to 128 bits exactly, or the double that has the digits
+    /// of a number with a fraction or an exponent.
     ///
     /// - Throws: `unrepresentable` for any other one, `misuse` for text that is no number.
     static func number(_ text: RawSpan) throws(StreamError) -> Number {
-        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
+        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got text that isn't a number") }
         if let integer = WideInteger(text),
             text.byte(at: 0) != UInt8(ascii: "-") || integer != WideInteger(high: 0, low: 0)
         {

@@ -134,7 +134,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
-        throw StreamError(.invalidSyntax, "expected an entity that the document declares, found another one")
+        throw StreamError(.invalidSyntax, "expected a declared entity, found an undeclared one")
     }
 
     mutating func comment(_ comment: borrowing XMLComment) {
@@ -217,7 +217,8 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             case .real:
                 guard let value = PlistScalarText.real(text) else { return false }
                 guard value.isFinite || PlistScalarText.isNamed(text) else {
-                    throw StreamError(.unrepresentable, "expected a real that a double holds, found a larger one")
+                    throw StreamError(
+                        .unrepresentable, "expected a real within the range of a double, found a larger one")
                 }
                 try target.writeReal(value)
             default:

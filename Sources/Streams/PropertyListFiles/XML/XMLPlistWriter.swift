@@ -42,7 +42,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
             bufferByteCount: bufferByteCount)
     }
 
-    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    /// Creates a writer to an output, which ``returnOutput(_:)`` returns.
     init(options: XMLPlistWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0), bufferByteCount: 1 << 16)
         output.isHolding = true
@@ -50,7 +50,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     }
 
     /// Returns the output that the writer was created with.
-    mutating func giveBack(_ output: inout ByteOutput) {
+    mutating func returnOutput(_ output: inout ByteOutput) {
         swap(&self.output.bytes, &output)
         output.isHolding = false
     }

@@ -74,22 +74,25 @@ extension ElementNamesTests: SelfTesting {
             outcome(Family.self, list, XMLObjectOptions(wrappedArrays: ["Children"])), "taken", "as options say")
         let rows: [(any StreamValue.Type, String, String)] = [
             (Child.self, "<c><Id>1</Id></c>", "$: none of the children and attributes \"Id\" is a member of Child"),
-            (Child.self, "<c ID='1'><name>a</name></c>", "$: \"ID\" is no member of Child, and differs from \"id\""),
+            (
+                Child.self, "<c ID='1'><name>a</name></c>",
+                "$: \"ID\" is not a member of Child, but differs from the missing \"id\""
+            ),
             (Child.self, "<c>text</c>", "$: none of the children and attributes \"#text\" is a member of Child"),
             (
                 [Child].self, "<l><c id='1'/><c x='1'>a</c></l>",
                 "$[1]: none of the children and attributes \"x\", \"#text\""
             ),
-            ([Child].self, "<l><c id='1'><Name>a</Name></c></l>", "$[0]: \"Name\" is no member of Child"),
+            ([Child].self, "<l><c id='1'><Name>a</Name></c></l>", "$[0]: \"Name\" is not a member of Child"),
             ([Pet].self, "<l><p><id>1</id><owner><i/></owner></p></l>", "$[0].owner: none of the children"),
-            ([Pet].self, "<l><p><Owner><id>1</id></Owner><id>1</id></p></l>", "$[0]: \"Owner\" is no member of Pet"),
+            ([Pet].self, "<l><p><Owner><id>1</id></Owner><id>1</id></p></l>", "$[0]: \"Owner\" is not a member of Pet"),
             (
                 [Child].self, "<l><c x='1' y='2'><Name>a</Name></c></l>",
                 "$[0]: none of the children and attributes \"x\", \"y\", \"Name\""
             ),
             (Results.self, "<r total='1'><Child/></r>", "$: none of the children and attributes \"total\", \"Child\""),
             (Results.self, "<r total='1'>a</r>", "$: none of the children and attributes \"total\", \"#text\""),
-            (Results.self, "<r HIT='1'/>", "$: \"HIT\" is no member of Results"),
+            (Results.self, "<r HIT='1'/>", "$: \"HIT\" is not a member of Results"),
             (Results.self, "<r total='1'><next x='1'/></r>", "$.next: none of the children and attributes \"x\""),
             ([Results].self, "<l><r total='1'><a/></r></l>", "$[0]: none of the children and attributes"),
             (Family.self, "<f><title/><head><n/></head></f>", "$.head: none of the children and attributes \"n\""),

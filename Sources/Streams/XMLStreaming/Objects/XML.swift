@@ -83,7 +83,7 @@ public struct XML: DefaultFormat {
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
             var writer = XMLValueWriter(self, taking: &output)
-            defer { writer.giveBack(&output) }
+            defer { writer.returnOutput(&output) }
             try content.send(to: &writer)
             try writer.finish()
         }

@@ -37,7 +37,7 @@ struct XMLValueWriter: PlistSink, ~Copyable {
         (options, rootName, recordName) = (format.objects, format.rootName, format.recordName)
     }
 
-    mutating func giveBack(_ output: inout ByteOutput) { writer.giveBack(&output) }
+    mutating func returnOutput(_ output: inout ByteOutput) { writer.returnOutput(&output) }
 
     mutating func finish() throws(StreamError) { try writer.finish() }
 

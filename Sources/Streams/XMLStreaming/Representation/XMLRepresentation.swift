@@ -48,7 +48,7 @@ public struct XMLRepresentation: DefaultFormat {
         let options = isPretty ? XMLWriterOptions.pretty : XMLWriterOptions()
         try output.withOutput { (output) throws(StreamError) in
             var writer = XMLRepresentationWriter(XMLWriter(options: options, taking: &output))
-            defer { writer.writer.giveBack(&output) }
+            defer { writer.writer.returnOutput(&output) }
             try content.send(to: &writer)
             try writer.finish()
         }

@@ -65,14 +65,14 @@ public struct XMLWriter: ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
 
-    /// Creates a writer for an output, which is returned by ``giveBack(_:)``.
+    /// Creates a writer for an output, which is returned by ``returnOutput(_:)``.
     init(options: XMLWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0))
         swap(&self.output, &output)
     }
 
     /// Returns the output that the writer was created with.
-    mutating func giveBack(_ output: inout ByteOutput) { swap(&self.output, &output) }
+    mutating func returnOutput(_ output: inout ByteOutput) { swap(&self.output, &output) }
 
     private init(options: XMLWriterOptions, output: consuming ByteOutput) {
         self.options = options

@@ -191,7 +191,7 @@ extension ValueStateMachine {
             if unsafe slot.isInitialized { return }
         }
         throw unsafe located(
-            StreamError(.unrepresentable, "expected \(slot.plan.expectation) whose elements come side by side"))
+            StreamError(.unrepresentable, "expected \(slot.plan.expectation) with adjacent elements"))
     }
 
     /// Moves the earlier array into the level. Its elements are not shared, so that they aren't copied.
@@ -299,7 +299,9 @@ extension ValueStateMachine {
             unsafe top.pointee.index += 1
         default:
             throw located(
-                StreamError(.misuse, "got \(isArray ? "endArray" : "endDictionary") without such a container"))
+                StreamError(
+                    .misuse,
+                    isArray ? "got endArray without an open array" : "got endDictionary without an open dictionary"))
         }
     }
 

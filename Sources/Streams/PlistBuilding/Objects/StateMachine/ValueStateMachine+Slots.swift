@@ -225,7 +225,7 @@ extension StreamPlan {
             }
         default:
             unsafe built.operations.pointee.deinitialize(value)
-            throw StreamError(.misuse, "a container of another type was built than \(expectation)")
+            throw StreamError(.misuse, "expected \(expectation), built a container of another type")
         }
     }
 }

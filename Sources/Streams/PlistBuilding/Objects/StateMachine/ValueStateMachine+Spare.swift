@@ -16,7 +16,7 @@ extension ValueStateMachine {
         for type: Value.Type, options: BuilderOptions
     ) throws(StreamError) -> UnsafeMutablePointer<ValueStateMachine> {
         if let (spare, owner) = unsafe PlanBinder.takeSpare(for: type, options.keyMapping) {
-            // SAFETY: only `giveBack` stores addresses there, and all of them are addresses of state machines.
+            // SAFETY: only `recycle` stores addresses there, and all of them are addresses of state machines.
             let stateMachine = unsafe spare.assumingMemoryBound(to: ValueStateMachine.self)
             unsafe stateMachine.pointee.begin(owner, options)
             return unsafe stateMachine
@@ -37,7 +37,7 @@ extension ValueStateMachine {
     }
 
     /// Keeps a state machine for the next builder, or frees it.
-    static func giveBack(_ stateMachine: UnsafeMutablePointer<ValueStateMachine>) {
+    static func recycle(_ stateMachine: UnsafeMutablePointer<ValueStateMachine>) {
         guard unsafe stateMachine.pointee.isSpare else { return unsafe free(stateMachine) }
         let spare = unsafe stateMachine.pointee.plan.spare
         let owner = unsafe stateMachine.pointee.end()

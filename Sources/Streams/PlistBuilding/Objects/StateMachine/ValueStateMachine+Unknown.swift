@@ -52,7 +52,7 @@ extension ValueStateMachine {
         }
         guard unknownMembers.count < options.unknownMemberLimit else {
             throw located(
-                StreamError(.limitExceeded, "there are more than \(options.unknownMemberLimit) unknown members"))
+                StreamError(.limitExceeded, "more than \(options.unknownMemberLimit) unknown members"))
         }
         unknownMembers.append(UnknownMember(path: path(), value: value))
     }

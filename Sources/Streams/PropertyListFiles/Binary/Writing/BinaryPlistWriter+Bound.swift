@@ -237,7 +237,7 @@ extension BinaryPlistWriter {
         case .uint32: return try addInteger(UInt64(unsafe address.load(as: UInt32.self)))
         case .uint64: return try addUnsigned(unsafe address.load(as: UInt64.self))
         case .float: return try addReal(Double(digitsOf: unsafe address.load(as: Float.self)))
-        default: throw StreamError(.misuse, "got a value that is no scalar")
+        default: throw StreamError(.misuse, "got a value that isn't a scalar")
         }
     }
 

@@ -42,7 +42,7 @@ extension BinaryPlistWriter {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for any other number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
+        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got text that isn't a number") }
         if let integer = WideInteger(text), integer.high != Int64(bitPattern: integer.low) >> 63 {
             try beginValue()
             return endValue(try addWide(integer))

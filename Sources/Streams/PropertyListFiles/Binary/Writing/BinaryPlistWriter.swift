@@ -96,7 +96,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor))
     }
 
-    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    /// Creates a writer to an output, which ``returnOutput(_:)`` returns.
     init(options: BinaryPlistWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0))
         output.isHolding = true
@@ -104,7 +104,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     }
 
     /// Returns the output that the writer was created with.
-    mutating func giveBack(_ output: inout ByteOutput) {
+    mutating func returnOutput(_ output: inout ByteOutput) {
         swap(&self.output, &output)
         output.isHolding = false
     }
@@ -286,7 +286,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         }
     }
 
-    private func duplicateKey() -> StreamError { StreamError(.duplicateKey, "a dictionary has a key twice") }
+    private func duplicateKey() -> StreamError { StreamError(.duplicateKey, "duplicate key in a dictionary") }
 
     // MARK: Values
 

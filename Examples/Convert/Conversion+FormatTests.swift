@@ -449,14 +449,14 @@ extension ConversionFormatTests: SelfTesting {
         expectEqual(try Conversion.outcome(input, by: steps, Conversion.sorted), .exact, document)
         let namespace = "xmlns='http://www.w3.org/2005/xpath-functions'"
         let rows = [
-            ("<map \(namespace)><string/></map>", "expected a key of a member of a map"),
+            ("<map \(namespace)><string/></map>", "expected a key for a member of a map"),
             ("<array \(namespace)><string key='a'/></array>", "expected no key outside a map"),
             ("<array \(namespace)>x</array>", "expected an element, found text"),
-            ("<array \(namespace)><number>0x1</number></array>", "expected a number of JSON, found '0x1'"),
+            ("<array \(namespace)><number>0x1</number></array>", "expected a JSON number, found '0x1'"),
             ("<boolean \(namespace)>yes</boolean>", "expected true or false, found 'yes'"),
             ("<array \(namespace)><list/></array>", "expected an element of a JSON representation, found <list>"),
             ("<string \(namespace)><null/></string>", "expected text in an element <string>, found an element <null>"),
-            ("<string \(namespace) escaped='true'>\\x</string>", "expected text with escapes of JSON"),
+            ("<string \(namespace) escaped='true'>\\x</string>", "expected text with JSON escapes"),
             ("<null \(namespace) escaped='true'/>", "expected no attribute escaped of an element <null>"),
         ]
         for (text, fragment) in rows {

@@ -175,10 +175,10 @@ extension DecodingContext {
         default: break
         }
         switch kind {
-        case .other: throw corrupted("there is no way to decode \(type)", at: index)
+        case .other: throw corrupted("\(type) can't be decoded", at: index)
         case .array, .dictionary:
             guard let collection = collection(for: type) else {
-                throw corrupted("there is no way to decode \(type)", at: index)
+                throw corrupted("\(type) can't be decoded", at: index)
             }
             // SAFETY: arrays and dictionaries have the size of one reference; this is the requested type.
             try unsafe collection.decode(self, at: index, to: scratch)
@@ -206,7 +206,7 @@ extension DecodingContext {
             return url
         }
         guard let url = URL(string: try decode(String.self, at: index)) else {
-            throw corrupted("an invalid URL", at: index)
+            throw corrupted("expected a valid URL", at: index)
         }
         return url
     }
@@ -266,7 +266,7 @@ extension DecodingContext {
         case .iso8601:
             let text = try decode(String.self, at: index)
             guard let date = ISO8601Text.date(text) else {
-                throw corrupted("expected a date in the format of ISO 8601", at: index)
+                throw corrupted("expected an ISO 8601 date", at: index)
             }
             return date
         case .custom(let decode): return try decode(ValueDecoder(context: self, index: index))
@@ -280,7 +280,7 @@ extension DecodingContext {
         case .deferredToData: return try Data(from: ValueDecoder(context: self, index: index))
         case .base64:
             guard let data = Data(base64Encoded: try decode(String.self, at: index)) else {
-                throw corrupted("expected data in base 64", at: index)
+                throw corrupted("expected base64 data", at: index)
             }
             return data
         case .custom(let decode): return try decode(ValueDecoder(context: self, index: index))

@@ -145,7 +145,7 @@ extension ValueDecoder {
             DecodingError.keyNotFound(
                 key,
                 DecodingError.Context(
-                    codingPath: codingPath, debugDescription: "there is no member \(key.stringValue.debugDescription)"))
+                    codingPath: codingPath, debugDescription: "expected a member \(key.stringValue.debugDescription)"))
         }
     }
 
@@ -238,7 +238,7 @@ extension ValueDecoder {
                 type,
                 DecodingError.Context(
                     codingPath: codingPath + [IndexKey(currentIndex)],
-                    debugDescription: "there is no element \(currentIndex)"))
+                    debugDescription: "expected an element \(currentIndex), found the end"))
         }
     }
 }

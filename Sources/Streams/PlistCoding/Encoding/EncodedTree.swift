@@ -151,6 +151,6 @@ final class EncodedTree {
     @inline(never)
     func tooDeep() -> StreamError {
         let limit = StackBounds.isBeyond(stackLimit) ? "the stack of the thread allows" : "\(options.depthLimit)"
-        return StreamError(.limitExceeded, "values encode values to a depth of more than \(limit)")
+        return StreamError(.limitExceeded, "more levels of encoded values than \(limit)")
     }
 }

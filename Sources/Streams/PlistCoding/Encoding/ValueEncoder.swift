@@ -120,7 +120,7 @@ struct ValueEncoder: Encoder {
                     date,
                     EncodingError.Context(
                         codingPath: tree.nodes.path(of: node),
-                        debugDescription: "expected a date of the years 0 to 9999, which text of ISO 8601 holds"))
+                        debugDescription: "expected a date with a year from 0 to 9999, as ISO 8601 requires"))
             }
             tree.nodes.set(node, .string, text)
         case .custom(let encode): try encode(date, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))

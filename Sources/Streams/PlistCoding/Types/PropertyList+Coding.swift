@@ -66,7 +66,8 @@ extension PropertyList: Codable {
         guard let decimal = Decimal(string: text), decimal.isFinite else {
             throw EncodingError.invalidValue(
                 self,
-                EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "no type holds the number"))
+                EncodingError.Context(
+                    codingPath: encoder.codingPath, debugDescription: "expected a number that fits in a Decimal"))
         }
         var container = encoder.singleValueContainer()
         try container.encode(decimal)

@@ -16,7 +16,7 @@ enum CharacterCheck {
             switch self {
             case .partial: "the input ends within a character"
             case .noUTF8: "expected UTF-8"
-            case .forbidden(let scalar): "expected a character of documents, found \(CharacterCode.name(of: scalar))"
+            case .forbidden(let scalar): "expected a character that XML allows, found \(CharacterCode.name(of: scalar))"
             }
         }
     }

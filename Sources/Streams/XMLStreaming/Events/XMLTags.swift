@@ -80,7 +80,7 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
     /// The error for a value with a skipped entity, for receivers that must not lose data.
     package var lack: StreamError {
         let name = ShownText.quoted(name.qualified)
-        return StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is not known")
+        return StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is unknown")
     }
 }
 

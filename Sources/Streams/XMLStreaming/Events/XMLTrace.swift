@@ -84,7 +84,7 @@ public struct XMLTrace: XMLSink, Sendable {
     /// Records the text and joins it with the previous piece.
     public mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
         guard piece.utf8.byteCount > 0, let string = String(validating: piece.utf8) else {
-            throw StreamError(.misuse, "a piece of text is empty or no UTF-8")
+            throw StreamError(.misuse, "expected a piece of text that is not empty and valid UTF-8")
         }
         if showsPlaces {
             record((piece.isCDATA ? "cdata " : "") + Self.quoted(string), piece.place)

@@ -39,7 +39,7 @@ struct ElementPaths {
     /// - Throws: `misuse` if the text isn't a valid path.
     mutating func add(_ text: String, isAttribute: Bool = false) throws(StreamError) {
         func wrong(_ what: String) -> StreamError {
-            StreamError(.misuse, "\(text.debugDescription) is no path: \(what)")
+            StreamError(.misuse, "\(text.debugDescription) is not a path: \(what)")
         }
         var (steps, isDescendant): ([State], Bool) = ([], false)
         var attribute: (local: String, namespace: String?)?
@@ -47,25 +47,25 @@ struct ElementPaths {
         for (index, part) in parts.enumerated() {
             guard !part.isEmpty else {
                 // The first name may have one or two slashes before it. Other names may have two.
-                guard !isDescendant else { throw wrong("there are too many / behind each other") }
+                guard !isDescendant else { throw wrong("expected at most two '/' in a row") }
                 isDescendant = index > 0
                 continue
             }
-            guard attribute == nil else { throw wrong("nothing is within an attribute") }
+            guard attribute == nil else { throw wrong("expected no step after an attribute") }
             let isAttribute = part.utf8.first == UInt8(ascii: "@")
             let name = isAttribute ? part.dropFirst() : part
             guard !isAttribute || !isDescendant && !steps.isEmpty else {
-                throw wrong("an attribute is one of an element")
+                throw wrong("expected an element before the attribute")
             }
             let colon = name.firstIndex(of: ":")
             let local = String(colon.map { name[name.index(after: $0)...] } ?? name)
             guard local.withUTF8Span({ WrittenText.isPlainName($0) }) || local == "*" && !isAttribute else {
-                throw wrong("\(local.debugDescription) is no name")
+                throw wrong("\(local.debugDescription) is not a name")
             }
             var namespace = isAttribute ? "" : namespaces[""]
             if let prefix = colon.map({ String(name[..<$0]) }) {
                 namespace = prefix == "xml" ? Namespaces.xmlURI : namespaces[prefix]
-                if namespace == nil { throw wrong("the prefix \(prefix) is not declared") }
+                if namespace == nil { throw wrong("the prefix '\(prefix)' is not declared") }
             }
             if isAttribute {
                 attribute = (local, namespace)
@@ -75,7 +75,9 @@ struct ElementPaths {
             }
             isDescendant = false
         }
-        guard !steps.isEmpty, !isDescendant, parts.last?.isEmpty == false else { throw wrong("it ends without a name") }
+        guard !steps.isEmpty, !isDescendant, parts.last?.isEmpty == false else {
+            throw wrong("expected a name at the end")
+        }
         guard (attribute != nil) == isAttribute else {
             throw StreamError(
                 .misuse, "\(text.debugDescription) is the path of \(isAttribute ? "an element" : "an attribute")")

@@ -80,7 +80,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     // MARK: Declaring
 
     private mutating func add(_ path: String, isAttribute: Bool, _ action: Action) throws(StreamError) {
-        guard levels.isEmpty else { throw StreamError(.misuse, "handlers are declared before a document begins") }
+        guard levels.isEmpty else { throw StreamError(.misuse, "expected all handlers before the document begins") }
         try paths.add(path, isAttribute: isAttribute)
         actions.append(action)
     }
@@ -232,7 +232,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         guard contentByteCount <= maxBufferedBytes else {
             throw located(
                 StreamError(
-                    .limitExceeded, "open elements that are waited for have more than \(maxBufferedBytes) bytes"))
+                    .limitExceeded, "elements that are being collected have more than \(maxBufferedBytes) bytes"))
         }
     }
 
@@ -254,7 +254,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         let isWanted = levels.last.map { $0.content >= 0 } ?? false
         guard isWanted || !receivers.isEmpty else { return }
         let name = ShownText.quoted(reference.name)
-        throw located(StreamError(.unrepresentable, "the text of the entity \(name) is not known"))
+        throw located(StreamError(.unrepresentable, "the text of the entity \(name) is unknown"))
     }
 
     /// Calls the handlers of the element.

@@ -85,7 +85,7 @@ struct BorrowedRecords: BitwiseCopyable {
     @inlinable @inline(__always)
     subscript(index: Int) -> AttributeRecord {
         guard index >= 0, index < count, let start = unsafe start else {
-            preconditionFailure("there is no such attribute")
+            preconditionFailure("index out of range")
         }
         // SAFETY: the index is below the count, and the structure that has this one is borrowed.
         return unsafe start[index]
@@ -255,14 +255,14 @@ public struct XMLTagMemory: ~Copyable {
 
     private mutating func copied(_ bytes: RawSpan) -> MemorySlice {
         let start = copies.count
-        precondition(bytes.byteCount <= Int(Int32.max) - start, "a tag has at most 2 GiB")
+        precondition(bytes.byteCount <= Int(Int32.max) - start, "expected a tag of at most 2 GiB")
         copies.append(contentsOf: bytes)
         return .copy(start, bytes.byteCount)
     }
 
     private mutating func copied(_ name: borrowing XMLName) -> NameRecord {
         let start = namespaces.count
-        precondition(name.namespace.byteCount <= Int(Int32.max) - start, "a tag has at most 2 GiB")
+        precondition(name.namespace.byteCount <= Int(Int32.max) - start, "expected a tag of at most 2 GiB")
         namespaces.append(contentsOf: name.namespace)
         return NameRecord(
             qualified: copied(name.qualified), prefixCount: Int32(name.prefixCount),

@@ -105,7 +105,7 @@ struct Namespaces: ~Copyable {
         let known = uris.index(of: uri)
         if prefix.byteCount == 5, prefix.equals("xmlns") { return "the prefix 'xmlns' must not be declared" }
         let isXML = prefix.byteCount == 3 && prefix.equals("xml")
-        if isXML != (known == 1) { return "the prefix 'xml' and its namespace belong to each other" }
+        if isXML != (known == 1) { return "expected the prefix 'xml' and its namespace only together" }
         if known == 2 { return "the namespace of 'xmlns' must not be declared" }
         if known == 0 && prefix.byteCount > 0 {
             return "expected a URI, since only the default namespace can be undeclared"
@@ -130,10 +130,12 @@ struct Namespaces: ~Copyable {
     static func objection(to prefix: RawSpan, _ uri: RawSpan) -> String? {
         let (isXML, hasXMLURI) = (prefix.equals("xml"), uri.equals(xmlURI))
         if isXML || hasXMLURI {
-            return isXML && hasXMLURI ? nil : "only the prefix xml has the namespace of xml"
+            return isXML && hasXMLURI ? nil : "expected the prefix 'xml' and its namespace only together"
         }
-        if prefix.equals("xmlns") || uri.equals(xmlnsURI) { return "the prefix xmlns and its namespace are reserved" }
-        if uri.byteCount == 0 && prefix.byteCount > 0 { return "only the default namespace can be none" }
+        if prefix.equals("xmlns") || uri.equals(xmlnsURI) { return "the prefix 'xmlns' and its namespace are reserved" }
+        if uri.byteCount == 0 && prefix.byteCount > 0 {
+            return "expected a URI, since only the default namespace can be undeclared"
+        }
         return nil
     }
 

@@ -79,7 +79,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         let hasMembers = node.firstChild >= 0
         let isArray = expected == .array || mark(node.name) & 2 != 0
         if node.isNil, hasMembers, expected == .any || expected == .dictionary, !isArray {
-            throw failure(.unrepresentable, "an element that has no value has attributes, which would be lost")
+            throw failure(.unrepresentable, "an element without a value (xsi:nil) has attributes, which would be lost")
         }
         if node.isNil || expected == .nothing { return try sink.writeNull() }
         if isArray {
@@ -106,8 +106,8 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     private mutating func store(
         _ node: BufferedElements.Node, _ record: borrowing BufferedRecord
     ) throws(StreamError) -> Bool {
-        guard let port = try unsafe sink.beginRecordBuffer(of: .records) else { return false }
-        let rest = unsafe RecordFill.fill(port.records, node, record, names, marks)
+        guard let buffer = try unsafe sink.beginRecordBuffer(of: .records) else { return false }
+        let rest = unsafe RecordFill.fill(buffer.records, node, record, names, marks)
         try sink.endRecordBuffer()
         if rest == RecordFill.complete { return true }
         steps.append(.endDictionary(hasOnlyAttributes: !node.hasElements))
@@ -190,7 +190,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     func repeatedElement(_ name: Int32) -> StreamError {
         failure(
             .duplicateKey,
-            "an element \(ShownText.quoted(names.string(name).utf8)) comes again where one is expected")
+            "expected one element \(ShownText.quoted(names.string(name).utf8)), found another one")
     }
 
     /// Returns an error for an attribute and a child with the same key.

@@ -324,7 +324,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         throw failure(
             .unrepresentable,
-            "the text of the entity \(ShownText.quoted(reference.name)) is not known")
+            "the text of the entity \(ShownText.quoted(reference.name)) is unknown")
     }
 
     /// Sends the end of the element's value.
@@ -602,7 +602,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     }
 
     private func contentOfNil() -> StreamError {
-        failure(.unrepresentable, "an element that has no value has content, which would be lost")
+        failure(.unrepresentable, "an element without a value (xsi:nil) has content, which would be lost")
     }
 
     /// Makes an error with the path to the value that is sent next.

@@ -108,7 +108,7 @@ struct XMLValueWriter: PlistSink, ~Copyable {
     mutating func beginArray() throws(StreamError) {
         let name = try takeName(isArray: true)
         if case .array? = open.last {
-            throw StreamError(.unrepresentable, "expected no array in an array, which XML has no elements for")
+            throw StreamError(.unrepresentable, "expected no array directly in an array, which XML can't represent")
         }
         try writeTag()
         if open.isEmpty {

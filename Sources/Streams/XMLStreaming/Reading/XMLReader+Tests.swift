@@ -82,13 +82,13 @@ extension XMLReaderTests: SelfTesting {
             ("<a></a b>", "<a> ! $.a: expected '>' in an end tag, found 'b' at line 1, column 8 (byte 7)"),
             (
                 "<a/><b/>",
-                "<a/> </a> ! expected nothing behind the root element, found a tag at line 1, column 5 (byte 4)"
+                "<a/> </a> ! expected nothing after the root element, found a tag at line 1, column 5 (byte 4)"
             ),
-            ("<a/>x", "<a/> </a> ! expected nothing behind the root element, found 'x' at line 1, column 5 (byte 4)"),
+            ("<a/>x", "<a/> </a> ! expected nothing after the root element, found 'x' at line 1, column 5 (byte 4)"),
             ("</a>", "! expected a start tag, found an end tag at line 1, column 1 (byte 0)"),
             ("<1/>", "! expected the name of an element, found '1' at line 1, column 2 (byte 1)"),
             ("< a/>", "! expected the name of an element, found U+0020 at line 1, column 2 (byte 1)"),
-            ("<a/ >", "! expected '>' behind '/', found U+0020 at line 1, column 4 (byte 3)"),
+            ("<a/ >", "! expected '>' after '/', found U+0020 at line 1, column 4 (byte 3)"),
             ("<<<<", "! expected the name of an element, found '<' at line 1, column 2 (byte 1)"),
         ])
     }
@@ -103,12 +103,15 @@ extension XMLReaderTests: SelfTesting {
             ("<a>]]></a>", "<a> ! $.a: expected no ']]>' in text at line 1, column 4 (byte 3)"),
             ("<a>x]]]></a>", "<a> \"x]\" ! $.a: expected no ']]>' in text at line 1, column 6 (byte 5)"),
             ("<a>&b;</a>", "<a> ! $.a: the entity 'b' is not declared at line 1, column 4 (byte 3)"),
-            ("<a>&;</a>", "<a> ! $.a: expected a name or '#' behind '&', found ';' at line 1, column 5 (byte 4)"),
-            ("<a>&lt </a>", "<a> ! $.a: expected ';' behind a reference, found U+0020 at line 1, column 7 (byte 6)"),
-            ("<a>&#0;</a>", "<a> ! $.a: the reference is to no character of documents at line 1, column 4 (byte 3)"),
+            ("<a>&;</a>", "<a> ! $.a: expected a name or '#' after '&', found ';' at line 1, column 5 (byte 4)"),
+            ("<a>&lt </a>", "<a> ! $.a: expected ';' after a reference, found U+0020 at line 1, column 7 (byte 6)"),
+            (
+                "<a>&#0;</a>",
+                "<a> ! $.a: expected a reference to a character that XML allows at line 1, column 4 (byte 3)"
+            ),
             (
                 "<a>&#99999999999999999999;</a>",
-                "<a> ! $.a: the reference is to no character of documents at line 1, column 4 (byte 3)"
+                "<a> ! $.a: expected a reference to a character that XML allows at line 1, column 4 (byte 3)"
             ),
             ("<a>&#x;</a>", "<a> ! $.a: expected a digit, found ';' at line 1, column 7 (byte 6)"),
             (
@@ -122,9 +125,9 @@ extension XMLReaderTests: SelfTesting {
         expectRows([
             ("<a b='c' d = \"e'\"/>", #"<a b="c" d="e'"/> </a> end"#),
             ("<a b=' x\ty\r\nz\r&#10;&lt;'/>", #"<a b=" x y z \u{a}<"/> </a> end"#),
-            ("<a b='1' b='2'/>", "! the attribute 'b' is there twice at line 1, column 10 (byte 9)"),
+            ("<a b='1' b='2'/>", "! the attribute 'b' appears twice at line 1, column 10 (byte 9)"),
             ("<a b='1'c='2'/>", "! expected white space, '/>' or '>' in a tag, found 'c' at line 1, column 9 (byte 8)"),
-            ("<a b/>", "! expected '=' behind the name of an attribute, found '/' at line 1, column 5 (byte 4)"),
+            ("<a b/>", "! expected '=' after the name of an attribute, found '/' at line 1, column 5 (byte 4)"),
             ("<a b=c/>", "! expected a value in quotes, found 'c' at line 1, column 6 (byte 5)"),
             ("<a b='<'/>", "! expected no '<' in the value of an attribute at line 1, column 7 (byte 6)"),
             ("<a b='&x;'/>", "! the entity 'x' is not declared at line 1, column 7 (byte 6)"),
@@ -134,7 +137,7 @@ extension XMLReaderTests: SelfTesting {
         let shown = (0..<40).map { #" n\#($0)="\#($0)""# }.joined()
         expectRows([
             ("<a\(many)/>", "<a\(shown)/> </a> end"),
-            ("<a\(many) n7=''/>", "! the attribute 'n7' is there twice at line 1, column 344 (byte 343)"),
+            ("<a\(many) n7=''/>", "! the attribute 'n7' appears twice at line 1, column 344 (byte 343)"),
         ])
     }
 
@@ -152,16 +155,17 @@ extension XMLReaderTests: SelfTesting {
             ),
             (
                 "<a xmlns:p='u' xmlns:q='u' p:x='' q:x=''/>",
-                "! the attribute 'q:x' is there twice at line 1, column 35 (byte 34)"
+                "! the attribute 'q:x' appears twice at line 1, column 35 (byte 34)"
             ),
-            ("<xmlns:a/>", "! the prefix 'xmlns' is no prefix of elements at line 1, column 2 (byte 1)"),
+            ("<xmlns:a/>", "! the prefix 'xmlns' can't be a prefix of elements at line 1, column 2 (byte 1)"),
             (
                 "<a xmlns:p=''/>",
                 "! expected a URI, since only the default namespace can be undeclared at line 1, column 4 (byte 3)"
             ),
             (
                 "<a:b:c/>",
-                "! expected a name with one colon at the most, and a name on each side of it, found 'a:b:c' at line 1, column 2 (byte 1)"
+                "! expected a name with at most one colon, and a name on each side of it, found 'a:b:c' "
+                    + "at line 1, column 2 (byte 1)"
             ),
             ("<a><?p:i?></a>", "<a> ! $.a: expected no colon in a target at line 1, column 6 (byte 5)"),
         ])
@@ -188,12 +192,12 @@ extension XMLReaderTests: SelfTesting {
                 "<?xml encoding='utf-8'?><a/>",
                 "! expected 'version' in the XML declaration, found 'e' at line 1, column 7 (byte 6)"
             ),
-            ("<?xml version='2.0'?><a/>", "! expected a version 1.0 at line 1, column 16 (byte 15)"),
+            ("<?xml version='2.0'?><a/>", "! expected a version such as 1.0 at line 1, column 16 (byte 15)"),
             ("<?xml version='1.0' standalone='maybe'?><a/>", "! expected 'yes' or 'no' at line 1, column 33 (byte 32)"),
             ("<?a", "! the input ends within a processing instruction at line 1, column 4 (byte 3)"),
-            ("<?a\u{1}?><a/>", "! expected a character of documents, found U+0001 at line 1, column 4 (byte 3)"),
-            ("<!x><a/>", "! expected '--' or 'DOCTYPE' behind '<!' at line 1, column 1 (byte 0)"),
-            ("<a><!DOCTYPE a></a>", "<a> ! $.a: expected '--' or '[CDATA[' behind '<!' at line 1, column 4 (byte 3)"),
+            ("<?a\u{1}?><a/>", "! expected a character that XML allows, found U+0001 at line 1, column 4 (byte 3)"),
+            ("<!x><a/>", "! expected '--' or 'DOCTYPE' after '<!' at line 1, column 1 (byte 0)"),
+            ("<a><!DOCTYPE a></a>", "<a> ! $.a: expected '--' or '[CDATA[' after '<!' at line 1, column 4 (byte 3)"),
         ])
     }
 
@@ -212,7 +216,7 @@ extension XMLReaderTests: SelfTesting {
             (Array("<a b=\"".utf8) + [0xFF], "! expected UTF-8 at line 1, column 7 (byte 6)"),
             (
                 Array("<a>]".utf8) + [0],
-                "<a> ! $.a: expected a character of documents, found U+0000 at line 1, column 5 (byte 4)"
+                "<a> ! $.a: expected a character that XML allows, found U+0000 at line 1, column 5 (byte 4)"
             ),
             (
                 [0xEF, 0xBB, 0xBF] + Array("<a>\n&".utf8),
@@ -227,7 +231,7 @@ extension XMLReaderTests: SelfTesting {
             ("<r><a>x<a><b/></a>&lt;<!--c--></a><c/></r>", "<r> <a> </a> <c/> </c> </r> end"),
             ("<r><a/>x</r>", "<r> <a/> </a> \"x\" </r> end"),
             ("<a><b></a>", "<a> ! $.a.b: expected '</b>', found '</a>' at line 1, column 7 (byte 6)"),
-            ("<a><b x='1' x=''/></a>", "<a> ! $.a: the attribute 'x' is there twice at line 1, column 13 (byte 12)"),
+            ("<a><b x='1' x=''/></a>", "<a> ! $.a: the attribute 'x' appears twice at line 1, column 13 (byte 12)"),
             ("<a>", "<a> ! $.a: expected '</a>', found the end of the input at line 1, column 4 (byte 3)"),
         ]
         for (text, expected) in rows { XMLOutcome.expect(Array(text.utf8), expected, unwanted: ["a"], text) }

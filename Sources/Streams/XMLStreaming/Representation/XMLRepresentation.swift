@@ -101,11 +101,11 @@ public struct XMLRepresentation: DefaultFormat {
             } else if let escape, let unit = characters[Character(escape)] {
                 units.append(unit)
             } else {
-                throw StreamError(.invalidText, "expected text with escapes of JSON, found another escape")
+                throw StreamError(.invalidText, "expected text with JSON escapes, found another escape")
             }
         }
         guard let string = String(validating: units, as: UTF16.self) else {
-            throw StreamError(.invalidText, "expected text with escapes of JSON, found half of a surrogate pair")
+            throw StreamError(.invalidText, "expected text with JSON escapes, found half a surrogate pair")
         }
         return string
     }
@@ -177,15 +177,15 @@ extension XMLRepresentation: SelfTesting {
     private static func testRefusesOtherElements() throws {
         let rows = [
             ("<map><bool/></map>", "expected an element of a JSON representation, found <bool>"),
-            ("<map><null/></map>", "expected a key of a member of a map"),
+            ("<map><null/></map>", "expected a key for a member of a map"),
             ("<array><null key='a'/></array>", "expected no key outside a map"),
             ("<string><null/></string>", "expected text in an element <string>, found an element <null>"),
             ("<array>x</array>", "expected an element, found text"),
-            ("<number>x</number>", "expected a number of JSON, found 'x'"),
+            ("<number>x</number>", "expected a JSON number, found 'x'"),
             ("<boolean>yes</boolean>", "expected true or false, found 'yes'"),
             ("<null xmlns:j='\(namespace)' j:a='1'/>", "expected no attribute j:a of an element <null>"),
             ("<null a='1'/>", "expected no attribute a of an element <null>"),
-            ("<string escaped='1'>\\x</string>", "expected text with escapes of JSON"),
+            ("<string escaped='1'>\\x</string>", "expected text with JSON escapes"),
         ]
         for (text, message) in rows {
             let name = text.dropFirst().prefix { $0.isLetter }

@@ -50,7 +50,7 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
         case nil, .array:
             if key != nil { throw StreamError(.invalidSyntax, "expected no key outside a map") }
         case .map:
-            guard let key else { throw StreamError(.missingMember, "expected a key of a member of a map") }
+            guard let key else { throw StreamError(.missingMember, "expected a key for a member of a map") }
             let name = isKeyEscaped ? try XMLRepresentation.unescaped(key) : key
             try name.withUTF8Span { (name) throws(StreamError) in try sink.writeKey(name) }
         case .some(let outer):
@@ -110,7 +110,7 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
     private mutating func writeNumber(_ text: RawSpan) throws(StreamError) {
         guard let number = DecimalNumber(text) else {
             throw StreamError(
-                .invalidSyntax, "expected a number of JSON, found '\(String(validating: text) ?? "")'")
+                .invalidSyntax, "expected a JSON number, found '\(String(validating: text) ?? "")'")
         }
         if !number.isInteger, let real = NumberText.real(text, as: Double.self),
             !NumberText.hasDigits(of: text, real)

@@ -57,7 +57,9 @@ public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
         case .integer(let value): try write("number", "\(value)")
         case .unsigned(let value): try write("number", "\(value)")
         case .real(let value):
-            guard value.isFinite else { throw StreamError(.unrepresentable, "there is no number for \(value)") }
+            guard value.isFinite else {
+                throw StreamError(.unrepresentable, "expected a finite number, found \(value)")
+            }
             try write("number", NumberText.text(of: value))
         case .number(let text): try write("number", WrittenText.string(text))
         case .string(let utf8):
@@ -67,7 +69,7 @@ public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
         case .data(let bytes): try write("string", Base64Text.string(of: bytes))
         case .date(let seconds):
             guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
-                throw StreamError(.unrepresentable, "a date has a year from 0 to 9999")
+                throw StreamError(.unrepresentable, "expected a date with a year from 0 to 9999")
             }
             try write("string", text)
         }

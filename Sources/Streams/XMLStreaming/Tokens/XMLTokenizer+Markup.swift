@@ -42,10 +42,10 @@ extension XMLTokenizer {
         let extent = NameBytes.extent(in: text, from: start)
         guard extent.end < text.byteCount else { return nil }
         guard extent.end > start else {
-            throw fail(.invalidSyntax, "expected a target behind '<?', found \(describe(text, at: start))", at: start)
+            throw fail(.invalidSyntax, "expected a target after '<?', found \(describe(text, at: start))", at: start)
         }
         guard extent.end - start <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: start)
+            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: start)
         }
         let name = text.extracting(start..<extent.end)
         if name.byteCount == 3, String(xml: name).lowercased() == "xml" {
@@ -60,7 +60,7 @@ extension XMLTokenizer {
             guard let isEnd = text.hasWord("?>", at: data) else { return nil }
             guard isEnd else {
                 let found = describe(text, at: data)
-                throw fail(.invalidSyntax, "expected white space or '?>' behind a target, found \(found)", at: data)
+                throw fail(.invalidSyntax, "expected white space or '?>' after a target, found \(found)", at: data)
             }
             return (start..<extent.end, data..<data, data + 2)
         }
@@ -130,7 +130,7 @@ extension XMLTokenizer {
         switch name {
         case "version":
             guard value.hasPrefix("1."), value.count > 2, value.dropFirst(2).allSatisfy({ "0"..."9" ~= $0 }) else {
-                throw fail(.invalidSyntax, "expected a version 1.0", at: range.lowerBound)
+                throw fail(.invalidSyntax, "expected a version such as 1.0", at: range.lowerBound)
             }
             versionRange = range
         case "encoding":

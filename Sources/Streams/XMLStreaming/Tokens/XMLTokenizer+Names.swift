@@ -25,7 +25,7 @@ extension XMLTokenizer {
     private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {
         let name = attributes[index].name.qualified
         let spelling = unsafe ShownText.shortened(memory(of: tag).part(name))
-        return fail(.invalidSyntax, "the attribute '\(spelling)' is there twice", at: place(of: name))
+        return fail(.invalidSyntax, "the attribute '\(spelling)' appears twice", at: place(of: name))
     }
 
     /// Returns the offset of a name in the text. For a default, returns the offset of the tag.
@@ -76,7 +76,7 @@ extension XMLTokenizer {
     private mutating func resolve(_ name: inout NameRecord, in tag: RawSpan) throws(StreamError) {
         let prefix = unsafe memory(of: tag).name(name).prefix
         guard let slice = namespaces.slice(of: prefix, Self.firstWord(of: prefix)) else {
-            let problem = namespaces.uri(of: prefix) == nil ? "is not declared" : "is no prefix of elements"
+            let problem = namespaces.uri(of: prefix) == nil ? "is not declared" : "can't be a prefix of elements"
             throw fail(
                 .invalidSyntax, "the prefix '\(ShownText.shortened(prefix))' \(problem)", at: place(of: name.qualified))
         }

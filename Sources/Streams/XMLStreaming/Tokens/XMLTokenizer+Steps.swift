@@ -65,10 +65,10 @@ extension XMLTokenizer {
         guard extent.end < text.byteCount else { throw Self.incompleteText }
         guard extent.end > offset else { throw wrong("expected a name", in: text) }
         guard extent.end - offset <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: errorOffset)
+            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: errorOffset)
         }
         if options.knowsNamespaces, !extent.isQualified || !isQualified && extent.colon >= 0 {
-            let message = isQualified ? "expected one colon at the most" : "expected no colon"
+            let message = isQualified ? "expected at most one colon" : "expected no colon"
             throw fail(.invalidSyntax, message + " in a name", at: errorOffset)
         }
         defer { offset = extent.end }

@@ -28,7 +28,7 @@ extension XMLTokenizer {
                 guard end + 1 < text.byteCount else { break }
                 guard text.uncheckedByte(end + 1) == UInt8(ascii: ">") else {
                     throw fail(
-                        .invalidSyntax, "expected '>' behind '/', found \(describe(text, at: end + 1))", at: end + 1)
+                        .invalidSyntax, "expected '>' after '/', found \(describe(text, at: end + 1))", at: end + 1)
                 }
                 isEmptyElement = true
                 return try finishStartTag(in: text, end + 2)
@@ -69,12 +69,12 @@ extension XMLTokenizer {
             return fail(.invalidSyntax, "expected \(what), found \(describe(text, at: start))", at: start)
         }
         guard extent.end - start <= options.nameByteLimit else {
-            return fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: start)
+            return fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: start)
         }
         let name = ShownText.shortened(text.extracting(start..<extent.end))
         return fail(
             .invalidSyntax,
-            "expected a name with one colon at the most, and a name on each side of it, found '\(name)'", at: start)
+            "expected a name with at most one colon, and a name on each side of it, found '\(name)'", at: start)
     }
 
     /// Adds an attribute. Returns its end, or nil if the text ends within it.
@@ -88,7 +88,7 @@ extension XMLTokenizer {
         guard offset < text.byteCount else { return nil }
         guard text.uncheckedByte(offset) == UInt8(ascii: "=") else {
             throw fail(
-                .invalidSyntax, "expected '=' behind the name of an attribute, found \(describe(text, at: offset))",
+                .invalidSyntax, "expected '=' after the name of an attribute, found \(describe(text, at: offset))",
                 at: offset)
         }
         offset = NameBytes.endOfSpace(in: text, from: offset &+ 1)
@@ -195,7 +195,7 @@ extension XMLTokenizer {
 
     private mutating func finishStartTag(in text: RawSpan, _ end: Int) throws(StreamError) -> XMLToken {
         guard openElements.count < options.limits.depth else {
-            throw fail(.limitExceeded, "more than \(options.limits.depth) elements within each other", at: tokenStart)
+            throw fail(.limitExceeded, "more than \(options.limits.depth) levels of elements", at: tokenStart)
         }
         declaredNamespaces.removeAll()
         let tag = text.extracting(tokenStart..<end)

@@ -136,13 +136,13 @@ extension XMLTokenizer {
         let extent = NameBytes.extent(in: text, from: start + 1)
         guard extent.end > start + 1 else {
             throw fail(
-                .invalidSyntax, "expected a name or '#' behind '&', found \(describe(text, at: start + 1))",
+                .invalidSyntax, "expected a name or '#' after '&', found \(describe(text, at: start + 1))",
                 at: start + 1)
         }
         guard extent.end < text.byteCount else { return nil }
         guard text.uncheckedByte(extent.end) == UInt8(ascii: ";") else {
             throw fail(
-                .invalidSyntax, "expected ';' behind a reference, found \(describe(text, at: extent.end))",
+                .invalidSyntax, "expected ';' after a reference, found \(describe(text, at: extent.end))",
                 at: extent.end)
         }
         let name = start + 1..<extent.end
@@ -155,7 +155,7 @@ extension XMLTokenizer {
         let bytes = text.extracting(name)
         if let scalar = Self.predefined(bytes) { return .character(scalar) }
         guard name.count <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: name.lowerBound)
+            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: name.lowerBound)
         }
         if options.knowsNamespaces && extent.colon >= 0 {
             throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
@@ -163,7 +163,7 @@ extension XMLTokenizer {
         let declared = types?.entity(bytes)
         // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a standalone document.
         if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, typeReference == nil {
-            let message = "the entity '\(ShownText.shortened(bytes))' is declared in a parameter entity alone"
+            let message = "the entity '\(ShownText.shortened(bytes))' is declared only in a parameter entity"
             throw fail(.invalidSyntax, message, at: name.lowerBound - 1)
         }
         switch declared {
@@ -223,10 +223,10 @@ extension XMLTokenizer {
             throw fail(.invalidSyntax, "expected a digit, found \(describe(text, at: end))", at: end)
         }
         guard text.uncheckedByte(end) == UInt8(ascii: ";") else {
-            throw fail(.invalidSyntax, "expected ';' behind a reference, found \(describe(text, at: end))", at: end)
+            throw fail(.invalidSyntax, "expected ';' after a reference, found \(describe(text, at: end))", at: end)
         }
         guard NameBytes.isCharacter(scalar) else {
-            throw fail(.invalidSyntax, "the reference is to no character of documents", at: start)
+            throw fail(.invalidSyntax, "expected a reference to a character that XML allows", at: start)
         }
         return Reference(meaning: .character(scalar), name: first..<end, end: end + 1)
     }
@@ -240,7 +240,7 @@ extension XMLTokenizer {
         }
         let depthMax = min(64, options.entityDepthLimit)
         guard openEntities.count < depthMax else {
-            throw fail(.limitExceeded, "more than \(depthMax) entities within each other", at: start)
+            throw fail(.limitExceeded, "more than \(depthMax) levels of entities", at: start)
         }
         try countExpansion(types?.textCount(index) ?? 0, at: start)
         openEntities.append(index)
@@ -253,7 +253,7 @@ extension XMLTokenizer {
         let (allowed, isUnbounded) = documentOffset.multipliedReportingOverflow(
             by: max(0, options.expansionFactorLimit))
         guard isTooMuch || !isUnbounded && sum - max(0, options.expansionByteLimit) > allowed else { return }
-        throw fail(.limitExceeded, "entities become more than \(sum - byteCount - 16) bytes", at: start)
+        throw fail(.limitExceeded, "entities expand to more than \(sum - byteCount - 16) bytes", at: start)
     }
 }
 

@@ -172,7 +172,7 @@ struct XMLTokenizer: ~Copyable {
             if let token = try comment(in: text, isLast) { return token }
             if phase == .content, let token = try cdataStart(in: text, isLast) { return token }
             if phase == .prolog, let token = try documentType(in: text, isLast) { return token }
-            throw fail(.invalidSyntax, "expected \(expectedMarkup) behind '<!'", at: offset)
+            throw fail(.invalidSyntax, "expected \(expectedMarkup) after '<!'", at: offset)
         default: return try startTag(in: text, isLast)
         }
     }
@@ -210,14 +210,14 @@ struct XMLTokenizer: ~Copyable {
         guard text.uncheckedByte(offset) == UInt8(ascii: "<") else {
             let found = describe(text, at: offset)
             if phase == .epilog {
-                throw fail(.invalidSyntax, "expected nothing behind the root element, found \(found)", at: offset)
+                throw fail(.invalidSyntax, "expected nothing after the root element, found \(found)", at: offset)
             }
             throw fail(.invalidSyntax, "expected '<', found \(found)", at: offset)
         }
         if phase == .epilog, offset + 1 < text.byteCount {
             let next = text.uncheckedByte(offset + 1)
             if next != UInt8(ascii: "!") && next != UInt8(ascii: "?") {
-                throw fail(.invalidSyntax, "expected nothing behind the root element, found a tag", at: offset)
+                throw fail(.invalidSyntax, "expected nothing after the root element, found a tag", at: offset)
             }
         }
         let window = window(in: text)

@@ -101,7 +101,7 @@ struct TreeMemory {
     func checkCapacity() throws(StreamError) {
         guard nodes.count < Self.countMax, attributes.count < Self.countMax, copies.count < Int(UInt32.max) else {
             throw StreamError(
-                .limitExceeded, "a tree has at most \(Self.countMax) nodes and attributes, and 4 GiB of text")
+                .limitExceeded, "more than \(Self.countMax) nodes and attributes, or 4 GiB of text, in a tree")
         }
     }
 
@@ -109,7 +109,7 @@ struct TreeMemory {
     mutating func copy(_ bytes: RawSpan) throws(StreamError) -> Range<Int> {
         let start = copies.count
         guard bytes.byteCount <= Int(UInt32.max) - start else {
-            throw StreamError(.limitExceeded, "a tree has at most 4 GiB of text")
+            throw StreamError(.limitExceeded, "more than 4 GiB of text in a tree")
         }
         // SAFETY: the bytes are copied within the closure.
         unsafe bytes.withUnsafeBytes { unsafe copies.append(contentsOf: $0) }

@@ -53,7 +53,7 @@ public final class XMLTree {
         document = decoded ?? bytes
         original = decoded == nil ? nil : bytes
         guard document.count <= Int(UInt32.max) else {
-            throw StreamError(.limitExceeded, "a tree has at most 4 GiB of text")
+            throw StreamError(.limitExceeded, "more than 4 GiB of text in a tree")
         }
         self.options = options
         var builder = TreeBuilder(document: document, options: options)
@@ -173,7 +173,7 @@ public final class XMLTree {
                 try read(bytes, in: node) { memory in TagSink(memory: memory) }
             }
         } catch {
-            throw StreamError(.misuse, "a default of the document type cannot stand there", cause: error)
+            throw StreamError(.misuse, "a default value of the document type is not allowed there", cause: error)
         }
         return Int32(memory.nodes.count - 1)
     }

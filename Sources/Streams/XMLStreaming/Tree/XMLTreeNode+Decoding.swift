@@ -39,7 +39,7 @@ extension XMLTreeNode {
     ///
     /// - Complexity: O(*n*) in the content of the element, without recursion.
     func send<Sink: XMLSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        guard node.kind == .element else { throw StreamError(.misuse, "only elements are decoded") }
+        guard node.kind == .element else { throw StreamError(.misuse, "expected an element to decode") }
         var memory = XMLTagMemory()
         var current = self
         while true {
@@ -70,7 +70,7 @@ extension XMLTreeNode {
             for attribute in tree.attributes(of: index) where !attribute.isDeclaration {
                 let name = tree.memory.names.string(attribute.name)
                 if attribute.hasSkippedEntity {
-                    throw StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is not known")
+                    throw StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is unknown")
                 }
                 let uri = attribute.namespace < 0 ? "" : tree.memory.namespaces.string(attribute.namespace)
                 withName(name, uri) { name in value(attribute).withUTF8Span { memory.append(name, value: $0) } }
@@ -121,6 +121,6 @@ private struct ElementFormat: StreamFormat, @unchecked Sendable {
     }
 
     func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
-        throw StreamError(.misuse, "an element of a tree is only read")
+        throw StreamError(.misuse, "an element of a tree can't be written to")
     }
 }

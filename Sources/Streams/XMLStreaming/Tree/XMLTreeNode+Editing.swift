@@ -27,7 +27,7 @@ extension XMLTreeNode {
             }
             tree.memory.markChanged(around: index)
         case .document, .entityReference:
-            throw StreamError(.misuse, "a document, or a reference to an entity, has no text to set")
+            throw StreamError(.misuse, "expected a node whose text can be set, found a document or an entity reference")
         }
     }
 
@@ -49,14 +49,14 @@ extension XMLTreeNode {
     /// Throws an error if a name is longer than the options of the tree's reader allow.
     private func checkLength(of name: String) throws(StreamError) {
         let limit = tree.options.reader.nameByteLimit
-        guard name.utf8.count <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes of a name") }
+        guard name.utf8.count <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes in a name") }
     }
 
     /// Throws an error if an element within this one would be deeper than the options of the tree's reader allow.
     private func checkDepth() throws(StreamError) {
         let limit = tree.options.reader.limits.depth
         guard tree.level(of: index) < limit else {
-            throw StreamError(.limitExceeded, "more than \(limit) elements within each other")
+            throw StreamError(.limitExceeded, "more than \(limit) levels of elements")
         }
     }
 
@@ -106,7 +106,7 @@ extension XMLTreeNode {
                 other.name != number && other.namespace == namespace && !other.isDeclaration
                     && Self.local(tree.memory.names.string(other.name)) == local
             }
-            guard !clash else { throw StreamError(.duplicateKey, "the attribute \(name) has another prefix there") }
+            guard !clash else { throw StreamError(.duplicateKey, "the attribute \(name) already has another prefix") }
         }
         let limit = tree.options.reader.attributeLimit
         guard place != nil || attributes.count < limit else {
@@ -146,10 +146,10 @@ extension XMLTreeNode {
         var attributes = Array(tree.attributes(of: index))
         guard let place = attributes.firstIndex(where: { $0.name == number }) else { return false }
         guard !attributes[place].isDeclaration else {
-            throw StreamError(.misuse, "the declaration of a namespace is not removed")
+            throw StreamError(.misuse, "expected an attribute to remove, found a namespace declaration")
         }
         guard declaration(of: name)?.defaultValue == nil else {
-            throw StreamError(.misuse, "the attribute \(name) has a default in the document type")
+            throw StreamError(.misuse, "the attribute \(name) has a default, which can't be removed")
         }
         attributes.remove(at: place)
         try replaceAttributes(attributes)
@@ -161,7 +161,7 @@ extension XMLTreeNode {
         if let lacking = attributes.first(where: { $0.hasSkippedEntity && !$0.isDefaulted }) {
             let name = ShownText.quoted(tree.memory.names.string(lacking.name).utf8)
             throw StreamError(
-                .unrepresentable, "the text of an entity in the attribute \(name), which stays, is not known")
+                .unrepresentable, "the text of an entity in the attribute \(name), which stays, is unknown")
         }
         let (start, count) = (node.firstAttribute, Int(node.attributeCount))
         if attributes.count > count {
@@ -204,7 +204,7 @@ extension XMLTreeNode {
             tree.options.reader.knowsNamespaces
                 ? WrittenText.colon(inQualifiedName: name) : WrittenText.isName(name) ? -1 : nil
         }
-        guard let colon else { throw StreamError(.unrepresentable, "\(ShownText.quoted(name.utf8)) is no name") }
+        guard let colon else { throw StreamError(.unrepresentable, "\(ShownText.quoted(name.utf8)) is not a name") }
         return Array(name.utf8.prefix(max(0, colon)))
     }
 
@@ -218,7 +218,7 @@ extension XMLTreeNode {
         let declared = tree.uri(of: prefix, at: index)
         let isSame = declared.map { $0 == Array(uri.utf8) } ?? (isDefault ? uri.isEmpty : true)
         guard isSame else {
-            throw StreamError(.misuse, "the prefix \(ShownText.quoted(prefix)) stands for something else there")
+            throw StreamError(.misuse, "the prefix \(ShownText.quoted(prefix)) already stands for another namespace")
         }
     }
 
@@ -251,7 +251,9 @@ extension XMLTreeNode {
         try checkLength(of: name)
         try checkDepth()
         let prefix = try checkedPrefix(of: name)
-        guard prefix != Array("xmlns".utf8) else { throw StreamError(.misuse, "the prefix xmlns is for declarations") }
+        guard prefix != Array("xmlns".utf8) else {
+            throw StreamError(.misuse, "the prefix 'xmlns' is reserved for declarations")
+        }
         let namespace = try namespaceNumber(prefix, at: index)
         guard tree.types?.hasAttributes == true else {
             return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
@@ -283,11 +285,11 @@ extension XMLTreeNode {
         try checkAttached()
         tree.expand(index)
         guard node.kind == .element || node.kind == .document && kind == .comment else {
-            throw StreamError(.misuse, "only elements have children that are inserted")
+            throw StreamError(.misuse, "expected an element to insert children into")
         }
         if let sibling {
             guard sibling.tree === tree, sibling.node.parent == index else {
-                throw StreamError(.misuse, "the node to insert before is no child of this one")
+                throw StreamError(.misuse, "expected a child of this node to insert before")
             }
         }
     }
@@ -321,7 +323,7 @@ extension XMLTreeNode {
         try checkAttached()
         let node = node
         guard index > 0, self != tree.root else {
-            throw StreamError(.misuse, "a document has its root element as long as it lives")
+            throw StreamError(.misuse, "expected a node other than the root element, which can't be removed")
         }
         // For nodes in the text of an entity, the place is that of the reference.
         if !node.place.isEmpty { tree.removals.append(node.place) }

@@ -30,7 +30,7 @@ extension DocumentTypeTests: SelfTesting {
             "<!DOCTYPE a PUBLIC \" p\n q \" 'x\"'><a/>", #"doctype a public "p q" system "x\u{22}" <a/> </a> end"#)
         XMLOutcome.expect(
             "<!DOCTYPE a><!DOCTYPE a><a/>",
-            "doctype a ! expected '--' behind '<!' at line 1, column 13 (byte 12)")
+            "doctype a ! expected '--' after '<!' at line 1, column 13 (byte 12)")
         XMLOutcome.expect(
             "<!DOCTYPE a []><a/>", "! expected no document type declaration at line 1, column 1 (byte 0)",
             XMLReaderOptions(documentTypes: .reject))
@@ -122,7 +122,7 @@ extension DocumentTypeTests: SelfTesting {
         XMLOutcome.expect(
             "\(start)\(parameter)]><a>&e;</a>",
             #"xml 1.0 yes doctype a [\#(parameter)] <a x:="1"> "#
-                + "! $.a: the entity 'e' is declared in a parameter entity alone at line 1, column 120 (byte 119)")
+                + "! $.a: the entity 'e' is declared only in a parameter entity at line 1, column 120 (byte 119)")
         XMLOutcome.expect(
             "\(start)%p;]><a>&f;</a>",
             "xml 1.0 yes doctype a [%p;] <a> ! $.a: the entity 'f' is not declared at line 1, column 60 (byte 59)")
@@ -208,7 +208,7 @@ extension DocumentTypeTests: SelfTesting {
         var limits = StreamLimits(depth: 2, stringByteCount: 40)
         XMLOutcome.expect(
             "<a><b><c/></b></a>",
-            "<a> <b> ! $.a.b: more than 2 elements within each other at line 1, column 7 (byte 6)",
+            "<a> <b> ! $.a.b: more than 2 levels of elements at line 1, column 7 (byte 6)",
             XMLReaderOptions(limits: limits))
         XMLOutcome.expect(
             "<a><!--\(String(repeating: "x", count: 60))--></a>",
@@ -219,7 +219,7 @@ extension DocumentTypeTests: SelfTesting {
             "<a>xyz</a>", #"<a> "xy" ! $.a: more than 5 bytes of input at line 1, column 6 (byte 5)"#,
             XMLReaderOptions(limits: limits))
         XMLOutcome.expect(
-            "<abcd/>", "! more than 3 bytes of a name at line 1, column 2 (byte 1)",
+            "<abcd/>", "! more than 3 bytes in a name at line 1, column 2 (byte 1)",
             XMLReaderOptions(nameByteLimit: 3))
         XMLOutcome.expect(
             "<a b='' c='' d=''/>", "! more than 2 attributes at line 1, column 14 (byte 13)",
@@ -242,7 +242,7 @@ extension DocumentTypeTests: SelfTesting {
             "! more than 60 bytes of values in a tag at line 1, column 77 (byte 76)", XMLReaderOptions(limits: limits))
         expect(
             "<!ENTITY e '&f;'><!ENTITY f '1'>", "<a>&e;</a>",
-            "<a> ! $.a: more than 1 entities within each other at line 1, column 51 (byte 50)",
+            "<a> ! $.a: more than 1 levels of entities at line 1, column 51 (byte 50)",
             XMLReaderOptions(entityDepthLimit: 1))
     }
 }

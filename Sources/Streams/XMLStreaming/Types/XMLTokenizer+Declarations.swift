@@ -42,7 +42,7 @@ extension XMLTokenizer {
             _ = try skipSpace(in: text)
             if try byte(in: text) == UInt8(ascii: "(") {
                 guard separators.count < options.limits.depth else {
-                    let message = "more than \(options.limits.depth) groups within each other"
+                    let message = "more than \(options.limits.depth) levels of groups"
                     throw fail(.limitExceeded, message, at: errorOffset)
                 }
                 separators.append(0)

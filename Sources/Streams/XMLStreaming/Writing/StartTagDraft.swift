@@ -102,7 +102,7 @@ struct StartTagDraft: ~Copyable {
                 ? WrittenText.colon(inQualifiedName: part(name)) : WrittenText.isName(part(name)) ? -1 : nil
             guard let colon else {
                 throw StreamError(
-                    .unrepresentable, "\(text(name)) is no name of an \(isElement ? "element" : "attribute")")
+                    .unrepresentable, "\(text(name)) is not a name of an \(isElement ? "element" : "attribute")")
             }
             parts[index].colon = colon
             if !isElement {
@@ -122,7 +122,7 @@ struct StartTagDraft: ~Copyable {
         for index in 0..<declarations.count {
             let declaration = declarations[index]
             guard declaration.name.isEmpty || WrittenText.isPlainName(part(declaration.name)) else {
-                throw StreamError(.unrepresentable, "\(text(declaration.name)) is no name of a prefix")
+                throw StreamError(.unrepresentable, "\(text(declaration.name)) is not a prefix")
             }
             guard !scope.declares(part(declaration.name), after: outer) else {
                 throw StreamError(.duplicateKey, "the prefix \(text(declaration.name)) is declared twice")
@@ -156,7 +156,7 @@ struct StartTagDraft: ~Copyable {
         // The prefix xml always has the same namespace.
         if part.uri == nil, self.part(prefix).equals("xml") { return 1 }
         guard !self.part(prefix).equals("xmlns") else {
-            throw StreamError(.misuse, "the prefix xmlns is for declarations")
+            throw StreamError(.misuse, "the prefix 'xmlns' is reserved for declarations")
         }
         let declared = scope.uri(of: self.part(prefix))
         var uri = part.uri
@@ -192,7 +192,7 @@ struct StartTagDraft: ~Copyable {
                     && bytes.part(parts[one].local).hasSameBytes(as: bytes.part(parts[other].local))
             })
         if let repeated {
-            throw StreamError(.duplicateKey, "the attribute \(text(parts[repeated].name)) comes twice")
+            throw StreamError(.duplicateKey, "the attribute \(text(parts[repeated].name)) appears twice")
         }
     }
 

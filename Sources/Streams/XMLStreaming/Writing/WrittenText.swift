@@ -74,7 +74,7 @@ package enum WrittenText {
         let scalar = byte == 0xEF ? 0xFFC0 | UInt32(utf8.byte(at: offset + 2) & 0x3F) : UInt32(byte)
         return StreamError(
             .unrepresentable,
-            "\(place) has the character \(CharacterCode.name(of: scalar)) at byte \(offset), which XML cannot hold")
+            "\(place) has the character \(CharacterCode.name(of: scalar)) at byte \(offset), which XML doesn't allow")
     }
 
     // MARK: Names

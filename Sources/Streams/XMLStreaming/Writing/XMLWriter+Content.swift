@@ -9,7 +9,7 @@ extension XMLWriter {
     /// - Parameter standalone: The value of `standalone`, or nil to leave it out.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if another part is already written.
     public mutating func declaration(standalone: Bool? = nil) throws(StreamError) {
-        guard place == .start else { throw StreamError(.misuse, "the XML declaration comes first or not at all") }
+        guard place == .start else { throw StreamError(.misuse, "expected the XML declaration before other content") }
         try WrittenText.appendDeclaration(standalone, to: &output)
         isStandalone = standalone
         try endNode()
@@ -43,7 +43,7 @@ extension XMLWriter {
                 .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
         }
         guard tokenizer.offset == doctype.withBytes({ $0.byteCount }) else {
-            throw StreamError(.unrepresentable, "the internal subset of the document type has more than declarations")
+            throw StreamError(.unrepresentable, "expected only declarations in the internal subset")
         }
         return tokenizer.types
     }
@@ -53,23 +53,23 @@ extension XMLWriter {
         _ name: [UInt8], publicID: [UInt8]?, systemID: [UInt8]?, internalSubset: [UInt8]?
     ) throws(StreamError) {
         guard place == .start || place == .prolog else {
-            throw StreamError(.misuse, "the document type comes once, before the root element")
+            throw StreamError(.misuse, "expected the document type once, before the root element")
         }
         guard name.withRawSpan({ name in WrittenText.isName(name) }) else {
-            throw StreamError(.unrepresentable, "\(ShownText.quoted(name)) is no name of an element")
+            throw StreamError(.unrepresentable, "\(ShownText.quoted(name)) is not a name of an element")
         }
         guard publicID == nil || systemID != nil else {
             throw StreamError(.misuse, "a document type with a public identifier needs a system identifier")
         }
         if let publicID, !publicID.allSatisfy(WrittenText.isPublicIDByte) {
-            throw StreamError(.unrepresentable, "\(ShownText.quoted(publicID)) is no public identifier")
+            throw StreamError(.unrepresentable, "\(ShownText.quoted(publicID)) is not a public identifier")
         }
         if let systemID {
             try systemID.withRawSpan { (text) throws(StreamError) in
                 try WrittenText.check(text, in: "a system identifier")
             }
             guard !systemID.contains(UInt8(ascii: "\"")) || !systemID.contains(UInt8(ascii: "'")) else {
-                throw StreamError(.unrepresentable, "a system identifier has only one kind of quotes")
+                throw StreamError(.unrepresentable, "expected a system identifier with at most one kind of quotes")
             }
         }
         var doctype = ByteOutput()
@@ -158,7 +158,7 @@ extension XMLWriter {
         try Self.checkUnescaped(utf8, in: "a comment")
         let last = utf8.byteCount - 1
         guard WrittenText.offset(of: "--", in: utf8) == nil, last < 0 || utf8.byte(at: last) != UInt8(ascii: "-") else {
-            throw StreamError(.unrepresentable, "a comment has no -- and no - at its end")
+            throw StreamError(.unrepresentable, "expected a comment without '--' and without '-' at its end")
         }
         try beginNode()
         try WrittenText.append("<!--", to: &output)
@@ -175,14 +175,14 @@ extension XMLWriter {
     public mutating func processingInstruction(_ target: RawSpan, _ data: RawSpan) throws(StreamError) {
         let isReserved = target.byteCount == 3 && String(validating: target)?.lowercased() == "xml"
         guard WrittenText.isPlainName(target), !isReserved else {
-            throw StreamError(.unrepresentable, "a processing instruction has a name, and not xml, as its target")
+            throw StreamError(.unrepresentable, "expected a name other than 'xml' as the target of an instruction")
         }
         try Self.checkUnescaped(data, in: "a processing instruction")
         guard WrittenText.offset(of: "?>", in: data) == nil else {
-            throw StreamError(.unrepresentable, "a processing instruction has no ?>")
+            throw StreamError(.unrepresentable, "expected a processing instruction without '?>'")
         }
         guard data.byteCount == 0 || !data.extracting(0..<1).isXMLWhitespace else {
-            throw StreamError(.unrepresentable, "the text of a processing instruction begins with no whitespace")
+            throw StreamError(.unrepresentable, "expected an instruction whose text begins without white space")
         }
         try beginNode()
         try WrittenText.append("<?", to: &output)

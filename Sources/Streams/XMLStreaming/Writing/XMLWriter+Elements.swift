@@ -45,7 +45,7 @@ extension XMLWriter {
         do throws(Failure) { try content(&self) } catch {
             throw (error as? StreamError) ?? StreamError(ofReceiver: error)
         }
-        guard depth == opened else { throw StreamError(.misuse, "the content of an element opens and closes as many") }
+        guard depth == opened else { throw StreamError(.misuse, "expected content that closes every element it opens") }
         try endElement()
     }
 

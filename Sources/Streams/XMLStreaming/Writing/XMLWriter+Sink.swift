@@ -55,7 +55,7 @@ extension XMLWriter: XMLSink {
     /// Closes the innermost element. The tag must have its name.
     public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
         guard isOpen(tag.name.qualified) else {
-            throw StreamError(.misuse, "got the end of another element than the innermost")
+            throw StreamError(.misuse, "expected the end of the innermost element, got that of another one")
         }
         try endElement()
     }
@@ -84,7 +84,7 @@ extension XMLWriter: XMLSink {
         guard WrittenText.isName(reference.name), isSkipped(reference.name) else {
             throw StreamError(
                 .unrepresentable,
-                "a reference to an entity needs a document type that leaves it to a part not in the document")
+                "expected a document type that declares the entity as external or has an external part")
         }
         try beginText(isWhitespace: false)
         try output.append(UInt8(ascii: "&"))

@@ -125,7 +125,7 @@ public struct XMLWriter: ~Copyable {
     mutating func writeStartTag(_ collect: (inout StartTagDraft) -> Void) throws(StreamError) {
         guard place != .end else { throw StreamError(.misuse, "got a second root element") }
         guard open.count < options.depthLimit else {
-            throw StreamError(.limitExceeded, "more than \(options.depthLimit) elements within each other")
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of elements")
         }
         collect(&draft)
         let outer = scope.bindingCount
@@ -207,7 +207,7 @@ public struct XMLWriter: ~Copyable {
         guard !open.isEmpty else { throw StreamError(.misuse, "got text outside the root element") }
         let last = open.count - 1
         guard !open[last].hasLines || isWhitespace else {
-            throw StreamError(.misuse, "got text behind children that have lines of their own, which would change it")
+            throw StreamError(.misuse, "got text after indented children, whose indentation would change it")
         }
         open[last].hasText = true
         try endOpenTag()

@@ -424,7 +424,9 @@ public struct DecodingTape: PlistSink, ~Copyable {
     }
 
     @inline(never)
-    private static func unexpectedEnd() -> StreamError { StreamError(.misuse, "got the end of no open container") }
+    private static func unexpectedEnd() -> StreamError {
+        StreamError(.misuse, "got the end of a container that is not open")
+    }
 
     @inline(never)
     private static func secondValue() -> StreamError { StreamError(.misuse, "expected one value, found another") }

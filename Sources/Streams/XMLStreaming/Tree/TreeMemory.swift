@@ -168,7 +168,7 @@ struct TreeMemory {
         if sibling == first { nodes[Int(parent)].firstChild = node } else { nodes[Int(before)].next = node }
     }
 
-    /// Removes a node from its parent.
+    /// Removes a node from its parent. The node keeps the number of the parent, whose namespaces its names use.
     mutating func unlink(_ node: Int32) {
         let (parent, next, previous) = (nodes[Int(node)].parent, nodes[Int(node)].next, nodes[Int(node)].previous)
         let first = nodes[Int(parent)].firstChild
@@ -176,7 +176,7 @@ struct TreeMemory {
         // The next sibling gets the previous one. If the last child is removed, the first child gets the new last child.
         let follower = next >= 0 ? next : first == node ? -1 : first
         if follower >= 0 { nodes[Int(follower)].previous = previous }
-        (nodes[Int(node)].next, nodes[Int(node)].previous, nodes[Int(node)].parent) = (-1, -1, -1)
+        (nodes[Int(node)].next, nodes[Int(node)].previous) = (-1, -1)
     }
 
     /// Marks the elements around a node as having changes.

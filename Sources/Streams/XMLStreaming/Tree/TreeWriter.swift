@@ -103,7 +103,7 @@ struct TreeWriter {
     /// Returns whether the previous sibling of a node is a text.
     private func isBehindText(_ index: Int32) -> Bool {
         let node = memory.nodes[Int(index)]
-        return node.parent >= 0 && memory.nodes[Int(node.parent)].firstChild != index
+        return node.previous >= 0 && memory.nodes[Int(node.parent)].firstChild != index
             && memory.nodes[Int(node.previous)].kind == .text
     }
 

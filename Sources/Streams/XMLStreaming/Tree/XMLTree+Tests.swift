@@ -153,7 +153,14 @@ extension XMLTreeTests: SelfTesting {
                 _ = try item.decode(Item.self)
             }
             expectEqual(error?.path?.description, "$.id", "the path")
+            expectNil(error?.position, "the position")
             expectThrows(StreamError.self, "a comment") { _ = try tree.root.firstChild?.decode(Item.self) }
+            try item.setAttribute("p:id", "9")
+            try item.remove()
+            expectEqual(try item.decode(Item.self).id, 9, "a removed element")
+            let inner = try requireNotNil(tree.root.first("p:item")?.first("tag")?.insertText("x"))
+            try inner.remove()
+            expectEqual(inner.xml, "x", "a removed text")
         }
     }
 

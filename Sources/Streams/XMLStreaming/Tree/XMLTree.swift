@@ -126,12 +126,12 @@ public final class XMLTree {
     }
 
     /// Returns the written form of a node.
-    func xml(of node: Int32) -> String {
+    func written(_ node: Int32) -> ByteOutput {
         var output = ByteOutput(capacity: 1024)
         var writer = TreeWriter(self, removals: removals)
         // Only descriptors can reject bytes.
         try? writer.write(from: node, to: &output)
-        return String(decoding: output.bytes, as: UTF8.self)
+        return output
     }
 
     /// Makes the nodes within a lazy element.
@@ -183,6 +183,37 @@ public final class XMLTree {
     private func read<Sink: TreeSink & ~Copyable>(
         _ bytes: RawSpan, in node: Int32, _ makeSink: (consuming TreeMemory) -> Sink
     ) throws(StreamError) {
+        try withScanner(in: node) { (scanner) throws(StreamError) in
+            var moved = TreeMemory()
+            swap(&moved, &memory)
+            var sink = makeSink(moved)
+            moved = TreeMemory()
+            defer { swap(&sink.memory, &memory) }
+            try scanner.feed(bytes, into: &sink)
+            try scanner.finish(into: &sink)
+        }
+    }
+
+    /// Sends the current state of an element to a sink, as a document whose root is this element.
+    ///
+    /// - Complexity: O(*n*) in the content of the element.
+    func send<Sink: XMLSink & ~Copyable>(_ node: Int32, to sink: inout Sink) throws(StreamError) {
+        let output = written(node)
+        try withScanner(in: memory.nodes[Int(node)].parent) { (scanner) throws(StreamError) in
+            do throws(StreamError) {
+                try output.withBytes { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &sink) }
+                try scanner.finish(into: &sink)
+            } catch {
+                // The position is only that in the written element.
+                throw StreamError(error.kind, error.message, path: error.path, cause: error.cause)
+            }
+        }
+    }
+
+    /// Calls a closure with a scanner for an element within another one.
+    private func withScanner(
+        in node: Int32, _ body: (inout XMLScanner) throws(StreamError) -> Void
+    ) throws(StreamError) {
         let element = enterScope(of: node)
         var options = options.reader
         options.limits.totalByteCount = .max
@@ -191,13 +222,7 @@ public final class XMLTree {
         var scanner = XMLScanner(ofElementWith: types, isStandalone: isStandalone, options: options)
         scopeElement = -1
         swap(&scanner.tokenizer.namespaces, &scope)
-        var moved = TreeMemory()
-        swap(&moved, &memory)
-        var sink = makeSink(moved)
-        moved = TreeMemory()
-        defer { swap(&sink.memory, &memory) }
-        try scanner.feed(bytes, into: &sink)
-        try scanner.finish(into: &sink)
+        try body(&scanner)
         swap(&scanner.tokenizer.namespaces, &scope)
         scopeElement = element
     }

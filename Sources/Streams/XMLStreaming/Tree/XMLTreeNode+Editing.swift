@@ -71,7 +71,7 @@ extension XMLTreeNode {
         while child >= 0 {
             let next = tree.memory.nodes[Int(child)].next
             tree.memory.nodes[Int(child)].flags.insert(.isRemoved)
-            (tree.memory.nodes[Int(child)].parent, tree.memory.nodes[Int(child)].next) = (-1, -1)
+            (tree.memory.nodes[Int(child)].previous, tree.memory.nodes[Int(child)].next) = (-1, -1)
             child = next
         }
         change { $0.firstChild = -1 }
@@ -288,7 +288,7 @@ extension XMLTreeNode {
             throw StreamError(.misuse, "expected an element to insert children into")
         }
         if let sibling {
-            guard sibling.tree === tree, sibling.node.parent == index else {
+            guard sibling.parent == self else {
                 throw StreamError(.misuse, "expected a child of this node to insert before")
             }
         }

@@ -72,7 +72,7 @@ public struct XMLTreeNode: Hashable {
     /// - Complexity: O(*n*) in the bytes of the node, and in the number of removals from the tree.
     public var xml: String {
         guard kind != .document else { return tree.text }
-        return tree.xml(of: index)
+        return String(decoding: tree.written(index).bytes, as: UTF8.self)
     }
 
     /// A Boolean value that indicates whether the node or a node around it was removed.
@@ -89,7 +89,7 @@ public struct XMLTreeNode: Hashable {
     // MARK: Parents and siblings
 
     /// The parent element or the document. It is nil for the document and for removed nodes.
-    public var parent: XMLTreeNode? { node(node.parent) }
+    public var parent: XMLTreeNode? { node.flags.contains(.isRemoved) ? nil : node(node.parent) }
 
     /// The next node with the same parent.
     public var next: XMLTreeNode? { node(node.next) }

@@ -34,7 +34,7 @@ private func fuzzXML(_ bytes: [UInt8]) {
 private func outcome(
     _ bytes: [UInt8], pieces: [Int], _ options: XMLReaderOptions, _ unwanted: Set<String>
 ) -> String {
-    var reader = XMLReader(sink: XMLTrace(unwanted: unwanted), options: options)
+    var reader = XMLReader(sink: Trace(unwanted: unwanted), options: options)
     do throws(StreamError) {
         for piece in bytes.pieces(pieces) { try reader.feed(Array(bytes[piece])) }
         try reader.finish()
@@ -45,4 +45,69 @@ private func outcome(
         check((error.position?.byteOffset ?? -1) <= bytes.count, "an offset behind the end")
         return reader.sink.line + " ! \(error.kind) \(error)"
     }
+}
+
+/// Records messages as text. Adjacent pieces of text are joined, because chunks may divide them.
+private struct Trace: XMLSink {
+    let unwanted: Set<String>
+    private(set) var line = ""
+    private(set) var abandonment: StreamError?
+    /// Whether the last message was text from a CDATA section, or nil if it wasn't text.
+    private var isCDATA: Bool?
+
+    init(unwanted: Set<String>) { self.unwanted = unwanted }
+
+    private mutating func record(_ parts: String...) {
+        line += " " + parts.joined(separator: " ")
+        isCDATA = nil
+    }
+
+    private func text(_ name: borrowing XMLName) -> String {
+        "{\(String(xml: name.namespace))}\(String(xml: name.qualified))"
+    }
+
+    private func text(_ attributes: borrowing XMLAttributes) -> String {
+        (0..<attributes.count).map { index in
+            "\(text(attributes[index].name))=\(String(xml: attributes[index].value)) \(attributes[index].isDefaulted)"
+        }.joined(separator: ", ")
+    }
+
+    mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
+        record("xml", String(xml: declaration.version), String(xml: declaration.encoding))
+    }
+
+    mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
+        record("doctype", String(xml: type.name), String(xml: type.publicID), String(xml: type.systemID))
+        record(String(xml: type.internalSubset))
+    }
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        record("<" + text(tag.name), text(tag.attributes), text(tag.declarations), tag.isEmptyElement ? "/>" : ">")
+        return unwanted.contains(String(xml: tag.name.qualified)) ? .skipChildren : .content
+    }
+
+    mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) { record("</" + text(tag.name)) }
+
+    mutating func text(_ text: borrowing XMLText) throws(StreamError) {
+        check(text.utf8.byteCount > 0, "an empty piece of text")
+        if isCDATA != text.isCDATA { record(text.isCDATA ? "cdata" : "text", "") }
+        isCDATA = text.isCDATA
+        line += String(xml: text.utf8)
+    }
+
+    mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {
+        record("<!--" + String(xml: comment.utf8))
+    }
+
+    mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
+        record("<?" + String(xml: instruction.target), String(xml: instruction.data))
+    }
+
+    mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+        record("&" + String(xml: reference.name))
+    }
+
+    mutating func endDocument() throws(StreamError) { record("end") }
+
+    mutating func cancel(with error: StreamError) { abandonment = error }
 }

@@ -5,10 +5,10 @@ public import PlistStreaming
 /// A reader of XML text that owns its sink and takes chunks of any size.
 ///
 /// ```swift
-/// var reader = XMLReader(sink: XMLTrace())
+/// var reader = XMLReader(sink: XMLWriter(options: .pretty))
 /// try reader.feed(bytes)
 /// try reader.finish()
-/// print(reader.sink.line)
+/// print(reader.sink.text)
 /// ```
 ///
 /// Messages and errors are the same for every division into chunks, except that text may be divided differently. The reader

@@ -1,6 +1,8 @@
-// Records all messages as short text for tests.
+// Records all messages as short text for tests, and makes start tags that aren't read from a document.
 
-public import PlistStreaming
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
 
 /// A sink that records the messages as text, so that tests can compare them.
 ///
@@ -9,27 +11,27 @@ public import PlistStreaming
 /// The other words are `cdata "…"`, `<!--…-->`, `<?target data?>`, `xml 1.0 UTF-8 yes`,
 /// `doctype a public "…" system "…" […]`, `skipped &e;`. Adjacent pieces of text are joined. Quotes, backslashes and control
 /// characters are spelled as `\u{22}`.
-public struct XMLTrace: XMLSink, Sendable {
+package struct XMLTrace: XMLSink, Sendable {
     /// The words so far, in order.
-    public private(set) var events: [String] = []
+    package private(set) var events: [String] = []
     /// The names of elements whose content is skipped.
-    public var unwanted: Set<String> = []
+    package var unwanted: Set<String> = []
     /// A Boolean value that indicates whether each word is followed by its bytes in the document, such as `@3..<10`. Pieces
     /// of text are then not joined.
-    public var showsPlaces: Bool = false
+    package var showsPlaces: Bool = false
     /// The error that ended the document.
-    public private(set) var abandonment: StreamError?
+    package private(set) var abandonment: StreamError?
     private var text = ""
     private var isCDATA = false
 
     /// Creates an empty trace.
-    public init(unwanted: Set<String> = [], showsPlaces: Bool = false) {
+    package init(unwanted: Set<String> = [], showsPlaces: Bool = false) {
         self.unwanted = unwanted
         self.showsPlaces = showsPlaces
     }
 
     /// All words in one line.
-    public var line: String { (events + pendingText).joined(separator: " ") }
+    package var line: String { (events + pendingText).joined(separator: " ") }
 
     private var pendingText: [String] { text.isEmpty ? [] : [(isCDATA ? "cdata " : "") + Self.quoted(text)] }
 
@@ -45,14 +47,14 @@ public struct XMLTrace: XMLSink, Sendable {
     }
 
     /// Records `xml …`.
-    public mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
+    package mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
         let standalone = declaration.isStandalone.map { $0 ? "yes" : "no" }
         let words = ["xml", String(xml: declaration.version), String(xml: declaration.encoding), standalone ?? ""]
         record(words.filter { !$0.isEmpty }.joined(separator: " "), declaration.place)
     }
 
     /// Records `doctype …`.
-    public mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
+    package mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
         var word = "doctype \(String(xml: type.name))"
         if type.hasPublicID { word += " public \(Self.quoted(String(xml: type.publicID)))" }
         if type.hasExternalID { word += " system \(Self.quoted(String(xml: type.systemID)))" }
@@ -61,7 +63,7 @@ public struct XMLTrace: XMLSink, Sendable {
     }
 
     /// Records `<a …>` or `<a …/>`.
-    public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+    package mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         var word = "<" + Self.spelling(tag.name)
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]
@@ -77,12 +79,12 @@ public struct XMLTrace: XMLSink, Sendable {
     }
 
     /// Records `</a>`.
-    public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+    package mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
         record("</\(Self.spelling(tag.name))>", tag.place)
     }
 
     /// Records the text and joins it with the previous piece.
-    public mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
+    package mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
         guard piece.utf8.byteCount > 0, let string = String(validating: piece.utf8) else {
             throw StreamError(.misuse, "expected a piece of text that is not empty and valid UTF-8")
         }
@@ -96,29 +98,29 @@ public struct XMLTrace: XMLSink, Sendable {
     }
 
     /// Records `<!--…-->`.
-    public mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {
+    package mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {
         record("<!--\(String(xml: comment.utf8))-->", comment.place)
     }
 
     /// Records `<?target data?>`.
-    public mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
+    package mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
         let data = instruction.data.byteCount > 0 ? " " + String(xml: instruction.data) : ""
         record("<?\(String(xml: instruction.target))\(data)?>", instruction.place)
     }
 
     /// Records `skipped &e;`.
-    public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+    package mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         record("skipped &\(String(xml: reference.name));", reference.place)
     }
 
     /// Records `end`.
-    public mutating func endDocument() throws(StreamError) {
+    package mutating func endDocument() throws(StreamError) {
         endText()
         events.append("end")
     }
 
     /// Stores the error.
-    public mutating func cancel(with error: StreamError) {
+    package mutating func cancel(with error: StreamError) {
         endText()
         abandonment = error
     }
@@ -141,14 +143,76 @@ public struct XMLTrace: XMLSink, Sendable {
     }
 }
 
-// MARK: - In-class tests
+/// Memory for start tags that aren't read from a document.
+///
+/// The caller sets the namespaces of the names. Only the prefixes are checked to be within their names.
+struct XMLTagMemory: ~Copyable {
+    private var copies = KeptStack<UInt8>()
+    private var namespaces = KeptStack<UInt8>()
+    private var name = NameRecord(qualified: .copy(0, 0))
+    private var attributes = KeptStack<AttributeRecord>()
+    private var declarations = KeptStack<AttributeRecord>()
+    /// A Boolean value that indicates whether the tag is an empty-element tag.
+    var isEmptyElement: Bool = false
 
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
+    /// Creates memory for a tag without a name.
+    init() {}
+
+    /// Begins a tag with the name of its element, and discards the last tag.
+    mutating func begin(_ name: borrowing XMLName) {
+        copies.removeAll()
+        namespaces.removeAll()
+        attributes.removeAll()
+        declarations.removeAll()
+        isEmptyElement = false
+        self.name = copied(name)
+    }
+
+    /// Adds an attribute.
+    mutating func append(_ name: borrowing XMLName, value: RawSpan, isDefaulted: Bool = false) {
+        let record = copied(name)
+        attributes.append(AttributeRecord(name: record, value: copied(value), isDefaulted: isDefaulted))
+    }
+
+    /// Adds the declaration of a namespace: `xmlns`, or a name with the prefix `xmlns`.
+    mutating func appendDeclaration(_ name: borrowing XMLName, uri: RawSpan) {
+        let record = copied(name)
+        declarations.append(AttributeRecord(name: record, value: copied(uri)))
+    }
+
+    /// The start tag, which borrows this memory.
+    var startTag: XMLStartTag {
+        @_lifetime(borrow self) get {
+            let memory = BorrowedTag(
+                text: RawSpan(), copies: copies.bytes, namespaces: namespaces.bytes, attributes: attributes.span)
+            // SAFETY: the tag borrows this memory.
+            let tag = unsafe XMLStartTag(
+                memory: memory, name: name, declarations: declarations.span, isEmptyElement: isEmptyElement,
+                place: .none)
+            return unsafe _overrideLifetime(tag, borrowing: self)
+        }
+    }
+
+    private mutating func copied(_ bytes: RawSpan) -> MemorySlice {
+        let start = copies.count
+        precondition(bytes.byteCount <= Int(Int32.max) - start, "expected a tag of at most 2 GiB")
+        copies.append(contentsOf: bytes)
+        return .copy(start, bytes.byteCount)
+    }
+
+    private mutating func copied(_ name: borrowing XMLName) -> NameRecord {
+        let start = namespaces.count
+        precondition(name.namespace.byteCount <= Int(Int32.max) - start, "expected a tag of at most 2 GiB")
+        namespaces.append(contentsOf: name.namespace)
+        return NameRecord(
+            qualified: copied(name.qualified), prefixCount: Int32(name.prefixCount),
+            namespaceCount: Int32(name.namespace.byteCount), namespaceStart: Int32(start))
+    }
+}
 
 extension XMLTrace: SelfTesting {
     /// The tests of this type.
-    public static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testDescribesTags": testDescribesTags,
             "testDescribesOtherMarkup": testDescribesOtherMarkup,

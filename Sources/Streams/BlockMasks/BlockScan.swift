@@ -54,7 +54,7 @@ package struct BlockScan: Sendable {
         let count = bytes.byteCount / Self.blockCount
         precondition(
             bytes.byteCount == count * Self.blockCount && masks.count >= count * Self.wordCount,
-            "whole blocks need memory for their words")
+            "expected whole blocks, and memory for eight words each")
         guard count > 0, let words = masks.baseAddress else { return [] }
         guard width > 0 else { return unsafe scanPlainly(bytes, into: masks) }
         // SAFETY: the memory has `count` blocks, and eight words for each; the pointers do not leave the closures.
@@ -100,7 +100,7 @@ package struct BlockScan: Sendable {
     ) -> UnsafePointer<UInt64>? {
         precondition(
             0..<wordCount ~= index && masks.count >= blockCount * wordCount,
-            "a class has one of the words of each block")
+            "expected one of eight classes, and memory for eight words for each block")
         // SAFETY: the line above has compared the number of words.
         return unsafe blockCount > 0 ? masks.baseAddress.map { unsafe UnsafePointer($0 + index) } : nil
     }

@@ -15,7 +15,7 @@ package struct ByteClasses: Sendable {
     ///
     /// - Precondition: There are at most eight texts, and the bytes of each are all combinations of some halves.
     package init(_ texts: String...) {
-        precondition(texts.count <= 8, "there are eight classes of bytes at the most")
+        precondition(texts.count <= 8, "there can be at most eight classes of bytes")
         var (low, high) = (SIMD16<UInt8>(), SIMD16<UInt8>())
         for (index, text) in texts.enumerated() {
             let bit: UInt8 = 1 << UInt8(index)
@@ -29,7 +29,7 @@ package struct ByteClasses: Sendable {
                 let classes: UInt8 = low[Int(byte & 0x0F)] & high[Int(byte >> 4)]
                 if classes & bit != 0 { found += 1 }
             }
-            precondition(found == Set(bytes).count, "the bytes of '\(text)' are not all pairs of their halves")
+            precondition(found == Set(bytes).count, "the bytes of '\(text)' must be all combinations of their halves")
         }
         (self.low, self.high) = (low, high)
     }

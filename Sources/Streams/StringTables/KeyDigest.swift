@@ -78,7 +78,7 @@ struct KeyDigest: Equatable {
     /// Returns whether the bytes between the first and the last word of two keys of the same length are equal.
     @inline(__always)  // PERF: see init.
     static func isMiddleEqual(_ key: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, isFolded: Bool) -> Bool {
-        precondition(key.count == other.count, "keys of different lengths are never compared")
+        precondition(key.count == other.count, "the keys must have the same length")
         var offset = 8
         while offset < key.count &- 8 {
             guard

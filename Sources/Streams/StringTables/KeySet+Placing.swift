@@ -14,7 +14,7 @@ extension KeySet {
         let index = count
         unsafe bytes.append(contentsOf: key)
         ends.append(bytes.count)
-        precondition(ends.count < UInt32.max, "a set holds up to 4,294,967,294 keys")
+        precondition(ends.count < UInt32.max, "a set can have at most 4,294,967,294 keys")
         longestKey = max(longestKey, key.count)
         entries.append(Entry())
         if count > (seeksSeed ? Self.capacity(of: places.count) : places.count / 2) {

@@ -154,8 +154,8 @@ public struct StringTableError: Error, Sendable, Equatable, CustomStringConverti
     public var description: String {
         let shown = key.count > 64 ? key.prefix(64) + "…" : key[...]
         return switch kind {
-        case .duplicateKey: "the key \(String(shown).debugDescription) comes twice"
-        case .unknownKey: "there is no key \(String(shown).debugDescription)"
+        case .duplicateKey: "duplicate key \(String(shown).debugDescription)"
+        case .unknownKey: "unknown key \(String(shown).debugDescription)"
         }
     }
 }
@@ -290,11 +290,11 @@ extension StringTable: SelfTesting where Value == Int {
 
     private static func testErrorsNameTheKey() {
         let error = StringTableError(kind: .unknownKey, key: "a\"b")
-        expectEqual(error.description, #"there is no key "a\"b""#, "description")
+        expectEqual(error.description, #"unknown key "a\"b""#, "description")
         for (count, shown) in [(64, 64), (65, 64), (1_000, 64)] {
             let error = StringTableError(kind: .duplicateKey, key: String(repeating: "é", count: count))
             let key = String(repeating: "é", count: shown) + (count > shown ? "…" : "")
-            expectEqual(error.description, "the key \"\(key)\" comes twice", "description of \(count) characters")
+            expectEqual(error.description, "duplicate key \"\(key)\"", "description of \(count) characters")
         }
     }
 }

@@ -105,7 +105,7 @@ extension TaskResponseTests: SelfTesting {
         refused(#"{"title":"a","other":1}"#, 422, "unknown member", path: "$.other", at: 14),
         refused(
             "{\"title\":\"\u{1}\"}", 400,
-            "expected an escape instead of a control character in a string, byte 0x01", at: 11),
+            "expected an escape, found a control character in a string, byte 0x01", at: 11),
         refused(
             #"{"title":"\ud800"}"#, 400, #"expected the low surrogate of a pair, such as \\udc00, found '\"'"#, at: 17),
         refused(#"{"title":"a"}{"#, 400, "expected the end of the input, found '{'", at: 14),

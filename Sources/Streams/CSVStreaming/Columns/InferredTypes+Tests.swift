@@ -59,7 +59,7 @@ extension CSVColumnsTests: SelfTesting {
         expectEqual(
             found("a,b\n1,2\n3\n", CSVReaderOptions(columns: ["b"], shortRecords: .omit)), "b integer 2 -",
             "a chosen column")
-        expectTrue(found("a,b\n1,2\n3,\"\n").contains("expected the quote"), "an error")
+        expectTrue(found("a,b\n1,2\n3,\"\n").contains("expected a quote"), "an error")
     }
 
     private static func testLosesNoDigit() {
@@ -106,11 +106,11 @@ extension CSVColumnsTests: SelfTesting {
     private static func testRefusesRepeatedNames() async throws {
         let options = CSVReaderOptions(duplicateNames: .keep)
         let text = "a,b,b,\n1,2,3,4\n"
-        let message = "the name \"b\" of column 3 is that of column 2 at line 1, column 5 (byte 4)"
+        let message = "columns 2 and 3 have the same name, \"b\" at line 1, column 5 (byte 4)"
         expectEqual(found(text, options), message, "types that are found")
         expectEqual(
             found("a,,\n1,2,3\n", options),
-            "the name \"\" of column 3 is that of column 2 at line 1, column 4 (byte 3)", "no names")
+            "columns 2 and 3 have the same name, \"\" at line 1, column 4 (byte 3)", "no names")
         expectEqual(declared(["a": .integer, "b": .string], text, options), message, "types that are given")
         expectEqual(declared(["a": .integer, "": .integer], text, options), "a integer 1;  integer 4", "other columns")
         for options in [options, CSVReaderOptions()] {

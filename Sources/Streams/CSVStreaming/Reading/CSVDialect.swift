@@ -26,8 +26,8 @@ public struct CSVDialect: Sendable, Hashable {
         let bytes = [delimiter] + [quote, comment].compactMap(\.self)
         precondition(Set(bytes).count == bytes.count, "the bytes of a dialect must be different")
         precondition(
-            bytes.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D }, "the bytes of a dialect are ASCII, no line ends"
-        )
+            bytes.allSatisfy { $0 < 0x80 && $0 != 0x0A && $0 != 0x0D },
+            "the bytes of a dialect must be ASCII, without line ends")
         self.delimiter = delimiter
         self.quote = quote
         self.comment = comment

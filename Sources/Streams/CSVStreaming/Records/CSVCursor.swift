@@ -175,7 +175,7 @@ final class CSVCursor {
             guard let text = unsafe texts.text(of: field, in: 0, scanner.batch),
                 let name = unsafe String(validating: text.bytes)
             else {
-                throw StreamError(.invalidText, "expected UTF-8 in a name of a column", position: position(of: field))
+                throw StreamError(.invalidText, "expected UTF-8 in a column name", position: position(of: field))
             }
             names.append(name)
         }
@@ -311,7 +311,7 @@ final class CSVCursor {
         _ field: Int, in record: Int, _ kind: FieldKind, _ shape: UnsafePointer<RecordShape>?
     ) throws(StreamError) -> ScalarMessage {
         guard let text = unsafe texts.text(of: field, in: record, scanner.batch) else {
-            throw StreamError(.invalidText, "expected UTF-8 in a field that is sent")
+            throw StreamError(.invalidText, "expected UTF-8 in a field")
         }
         let isQuoted = unsafe texts.isQuoted(field, in: record, scanner.batch)
         guard kind == .member, let shape = unsafe shape, let records = unsafe recordBuffer.pointee.records else {

@@ -50,7 +50,7 @@ public struct CSVHeader: Sendable, Equatable {
     }
 
     private func repetition(of other: Int, by index: Int) -> String {
-        "the name \(ShownText.quoted(names[index].utf8)) of column \(index + 1) is that of column \(other + 1)"
+        "columns \(other + 1) and \(index + 1) have the same name, \(ShownText.quoted(names[index].utf8))"
     }
 }
 

@@ -138,10 +138,10 @@ extension CSVReaderTests: SelfTesting {
         expect("a,b\n1,2", " ! invalidSyntax expected 1 column, found 2 at line 1, column 1 (byte 0)", options)
         expect(
             "a,\"b\",a\n1",
-            " ! duplicateKey the name \"a\" of column 3 is that of column 1 at line 1, column 7 (byte 6)")
+            " ! duplicateKey columns 1 and 3 have the same name, \"a\" at line 1, column 7 (byte 6)")
         expect("a,\n1,2", #"[ { key "a" string "1" key "" string "2" } ]"#)
         expect("\"\"\n1\n\n", #"[ { key "" string "1" } { key "" string "" } ]"#)
-        expect("a,,\n", " ! duplicateKey the name \"\" of column 3 is that of column 2 at line 1, column 4 (byte 3)")
+        expect("a,,\n", " ! duplicateKey columns 2 and 3 have the same name, \"\" at line 1, column 4 (byte 3)")
         options = CSVReaderOptions(duplicateNames: .keep)
         expect("a,a\n1,2", #"[ { key "a" string "1" key "a" string "2" } ]"#, options)
     }
@@ -151,24 +151,24 @@ extension CSVReaderTests: SelfTesting {
         expect(
             "a,b\n1,2\n3,x\"y\n",
             begun + " ! invalidSyntax $[1].b: expected a delimiter or the end of the line, "
-                + "found a quote in a field without quotes at line 3, column 4 (byte 11)")
+                + "found a quote in an unquoted field at line 3, column 4 (byte 11)")
         expect(
             "a,b\n1,2\n\"3\n\" ,4\n",
-            begun + " ! invalidSyntax $[1].a: expected a delimiter or the end of the line behind a closing quote, "
+            begun + " ! invalidSyntax $[1].a: expected a delimiter or the end of the line after a closing quote, "
                 + "found another byte at line 4, column 2 (byte 12)")
         expect(
             "a,b\n1,2\n3,\"4\n5,6\n",
-            begun + " ! unexpectedEnd $[1].b: expected the quote that closes this one, found the end of the input "
+            begun + " ! unexpectedEnd $[1].b: expected a quote that closes this field, found the end of the input "
                 + "at line 3, column 3 (byte 10)")
         expect(
             Array("a,b\n1,2\n3,x".utf8) + [0xC3, 0x28, 0x0A],
-            begun + " ! invalidText $[1].b: expected UTF-8, found bytes that are none at line 3, column 5 (byte 12)")
+            begun + " ! invalidText $[1].b: expected UTF-8, found invalid bytes at line 3, column 5 (byte 12)")
         let bytes = Array("a,b\n1,2\n".utf8)
-        let wrong = " ! invalidText $[1].a: expected UTF-8, found bytes that are none at line 3"
+        let wrong = " ! invalidText $[1].a: expected UTF-8, found invalid bytes at line 3"
         expect(bytes + [0xFF, 0x2C, 0x32, 0x0A], begun + wrong + ", column 1 (byte 8)")
         expect(bytes + [0xE2, 0x82, 0x2C, 0x32, 0x0A], begun + wrong + ", column 3 (byte 10)")
         expect(bytes + [0x22, 0xFF, 0x22, 0x2C, 0x22, 0x0A, 0x22, 0x0A], begun + wrong + ", column 2 (byte 9)")
-        expect([0xEF, 0xBB], " ! invalidText expected UTF-8, found bytes that are none at line 1, column 3 (byte 2)")
+        expect([0xEF, 0xBB], " ! invalidText expected UTF-8, found invalid bytes at line 1, column 3 (byte 2)")
     }
 
     private static func testFollowsPoliciesForRaggedRecords() {
@@ -228,7 +228,7 @@ extension CSVReaderTests: SelfTesting {
         options.encoding = .bytes
         expect(
             [0x31, 0x0A, 0xFF],
-            #"[ [ string "1" ] [ ! invalidText $[1][0]: expected UTF-8 in a field that is sent at line 2, column 1 (byte 2)"#,
+            #"[ [ string "1" ] [ ! invalidText $[1][0]: expected UTF-8 in a field at line 2, column 1 (byte 2)"#,
             options)
     }
 

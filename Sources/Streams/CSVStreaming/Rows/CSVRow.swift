@@ -115,5 +115,5 @@ public struct CSVRow: ~Copyable, ~Escapable {
     func has(_ field: Int) -> Bool { field >= 0 && field < count }
 
     @inlinable @inline(__always)  // PERF: CSV/slices; once a field.
-    func check(_ field: Int) { precondition(has(field), "there is no such field") }
+    func check(_ field: Int) { precondition(has(field), "the record has no field \(field)") }
 }

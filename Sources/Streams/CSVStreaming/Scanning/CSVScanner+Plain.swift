@@ -104,7 +104,7 @@ extension CSVScanner {
             if Int(byte) == quote, options.bareQuotes == .reject {
                 throw fail(
                     .invalidSyntax,
-                    "expected a delimiter or the end of the line, found a quote in a field without quotes",
+                    "expected a delimiter or the end of the line, found a quote in an unquoted field",
                     place)
             }
             try checkField()
@@ -144,7 +144,7 @@ extension CSVScanner {
         } else {
             throw fail(
                 .invalidSyntax,
-                "expected a delimiter or the end of the line behind a closing quote, found another byte",
+                "expected a delimiter or the end of the line after a closing quote, found another byte",
                 place)
         }
         return false

@@ -4,7 +4,7 @@
 import BlockMasks
 import PlistStreaming
 
-/// A state machine that finds records and fields in delimited text that comes in chunks.
+/// A scanner that finds records and fields in delimited text that comes in chunks.
 ///
 /// It keeps no input except a record that was cut at the end of a chunk.
 @safe @usableFromInline
@@ -157,7 +157,7 @@ final class CSVScanner {
             field = record
             endField()
         case .quoted:
-            throw fail(.unexpectedEnd, "expected the quote that closes this one, found the end of the input", field)
+            throw fail(.unexpectedEnd, "expected a quote that closes this field, found the end of the input", field)
         case .field:
             field.offset = inputOffset
             try countField()
@@ -269,7 +269,7 @@ final class CSVScanner {
             unsafe position.byteOffset == 0 && count > 1
             && (text.starts(with: [0xFF, 0xFE])
                 || text.starts(with: [0xFE, 0xFF]))
-        let found = isUTF16 ? "UTF-16" : "bytes that are none"
+        let found = isUTF16 ? "UTF-16" : "invalid bytes"
         let error = StreamError(.invalidText, "expected UTF-8, found \(found)", position: position)
         failure = error
         throw error

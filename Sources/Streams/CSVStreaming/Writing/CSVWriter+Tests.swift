@@ -77,10 +77,10 @@ extension CSVWriterTests: SelfTesting {
             try text(#"[ [ string "a,b" string "" ] ]"#, CSVWriterOptions(dialect: dialect)), "a,b;\r\n", "no quotes")
         expectEqual(
             error(#"[ [ string "a" string "b;c" ] ]"#, CSVWriterOptions(dialect: dialect)),
-            "unrepresentable $[0][1]: the text needs quotes, and the dialect has none", "what needs quotes")
+            "unrepresentable $[0][1]: the text needs quotes, but the dialect has none", "what needs quotes")
         expectEqual(
             error(#"[ { key "" integer 1 } ]"#, CSVWriterOptions(dialect: dialect)),
-            "unrepresentable an empty name alone needs quotes, and the dialect has none", "a name")
+            "unrepresentable a single empty name needs quotes, but the dialect has none", "a name")
         expectEqual(
             try text(
                 ##"[ [ string "#a" string "#b" ] ]"##,
@@ -90,7 +90,7 @@ extension CSVWriterTests: SelfTesting {
 
     /// Numbers that would be read back as strings, because only unquoted fields are numbers and Booleans.
     private static func testRefusesNumbersThatNeedQuotes() throws {
-        let message = "the value needs quotes, in which it would be a string"
+        let message = "the value needs quotes, which make it a string"
         let minus = CSVWriterOptions(dialect: CSVDialect(delimiter: 0x2D), lineEnd: .lf)
         expectEqual(error(#"[ { key "a" integer -5 key "b" null } ]"#, minus), "unrepresentable $[0].a: \(message)", "")
         expectEqual(error("[ [ integer 5 real 1e-7 ] ]", minus), "unrepresentable $[0][1]: \(message)", "a real")
@@ -127,34 +127,37 @@ extension CSVWriterTests: SelfTesting {
 
     private static func testRefusesInvalidRecords() {
         let rows = [
-            (#"[ { key "a" [ ] } ]"#, "unrepresentable $[0].a: a field has no place for an array"),
-            (#"[ { key "a" null } { key "a" { } } ]"#, "unrepresentable $[1].a: a field has no place for a dictionary"),
+            (#"[ { key "a" [ ] } ]"#, "unrepresentable $[0].a: expected a single value, found an array"),
+            (
+                #"[ { key "a" null } { key "a" { } } ]"#,
+                "unrepresentable $[1].a: expected a single value, found a dictionary"
+            ),
             (
                 #"[ { key "a" null } { key "b" null } ]"#,
-                "unknownMember $[1].b: the member is no column of the records before; CSVWriterOptions.columns has all"
+                "unknownMember $[1].b: the records before have no such column; list all columns in CSVWriterOptions.columns"
             ),
-            (#"[ { key "a" null key "b" null key "a" null } ]"#, "duplicateKey $[0].a: the member comes twice"),
+            (#"[ { key "a" null key "b" null key "a" null } ]"#, "duplicateKey $[0].a: the member is repeated"),
             (
                 #"[ { key "a" null key "b" null } { key "b" null key "b" null } ]"#,
-                "duplicateKey $[1].b: the member comes twice"
+                "duplicateKey $[1].b: the member is repeated"
             ),
             (
                 #"[ { key "a" null } [ null ] ]"#,
-                "typeMismatch $[1]: expected a dictionary as the records before, found an array"
+                "typeMismatch $[1]: expected a dictionary like the records before, found an array"
             ),
             (
                 #"[ [ null null ] [ null ] ]"#,
-                "unrepresentable $[1]: expected 2 fields as in the records before, found 1"
+                "unrepresentable $[1]: expected 2 fields like the records before, found 1"
             ),
-            (#"[ [ null ] ]"#, "unrepresentable $[0]: a line with nothing but null would not be read as a record"),
+            (#"[ [ null ] ]"#, "unrepresentable $[0]: expected a value, found only null, which would be an empty line"),
             (#"[ { } ]"#, "unrepresentable $[0]: expected a record with fields, found none"),
             (#"[ integer 1 ]"#, "unrepresentable $[0]: expected a record, found a single value"),
-            (#"[ { key "a" real inf } ]"#, "unrepresentable $[0].a: there is no number for inf"),
+            (#"[ { key "a" real inf } ]"#, "unrepresentable $[0].a: expected a finite number, got inf"),
             (#"[ { ] ]"#, "misuse got endArray without an open array"),
             (#"[ key "a" ]"#, "misuse got writeKey outside a dictionary"),
             (#"[ { integer 1 } ]"#, "misuse expected writeKey or endDictionary, got a value"),
             (#"[ "#, "misuse finished within an open container"),
-            (#"[ ] [ ]"#, "misuse got an array behind the end"),
+            (#"[ ] [ ]"#, "misuse got an array after the end"),
         ]
         for (messages, expected) in rows { expectEqual(error(messages), expected, messages) }
     }

@@ -27,7 +27,7 @@ extension CSVWriter {
     /// - Throws: `unrepresentable` for NaN and the infinities.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         guard value.isFinite else {
-            throw atField(StreamError(.unrepresentable, "there is no number for \(value)"))
+            throw atField(StreamError(.unrepresentable, "expected a finite number, got \(value)"))
         }
         try write(NumberText.text(of: value), .bare)
     }
@@ -36,7 +36,9 @@ extension CSVWriter {
     ///
     /// - Throws: `misuse` if the text isn't a JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
+        guard DecimalNumber(text) != nil else {
+            throw StreamError(.misuse, "expected a JSON number, got \(ShownText.quoted(text))")
+        }
         try beginField()
         try write(text, .bare)
         endField()
@@ -66,7 +68,9 @@ extension CSVWriter {
     /// - Throws: `unrepresentable` for dates outside the years 0 to 9999.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
-            throw atField(StreamError(.unrepresentable, "a date has a year from 0 to 9999"))
+            throw atField(
+                StreamError(
+                    .unrepresentable, "expected a date from year 0 to 9999, got \(seconds) seconds since 2001"))
         }
         try write(text, .either)
     }
@@ -113,11 +117,11 @@ struct FieldQuoting {
             return try output.append(text)
         }
         if form == .bare, options.quoting != .all {
-            throw StreamError(.unrepresentable, "the value needs quotes, in which it would be a string")
+            throw StreamError(.unrepresentable, "the value needs quotes, which make it a string")
         }
         guard let quote = options.dialect.quote else {
             if !needsQuotes(text, isFirst) { return try output.append(text) }
-            throw StreamError(.unrepresentable, "the text needs quotes, and the dialect has none")
+            throw StreamError(.unrepresentable, "the text needs quotes, but the dialect has none")
         }
         try output.append(quote)
         var start = 0

@@ -206,7 +206,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         if !columns.isBegun { try begin(named: isNamed) }
         guard columns.areNamed == isNamed || options.columns != nil && recordCount == 0 else {
             let (expected, found) = isNamed ? ("an array", "a dictionary") : ("a dictionary", "an array")
-            throw located(StreamError(.typeMismatch, "expected \(expected) as the records before, found \(found)"))
+            throw located(StreamError(.typeMismatch, "expected \(expected) like the records before, found \(found)"))
         }
         columns.areNamed = isNamed
         next = 0
@@ -218,7 +218,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         (made.areNamed, made.isBegun, made.isOpen) = (isNamed, true, options.columns == nil)
         for name in options.columns ?? [] {
             guard made.add(Array(name.utf8)) else {
-                throw StreamError(.duplicateKey, "two columns have the same name")
+                throw StreamError(.duplicateKey, "two columns have the same name, \(ShownText.quoted(name.utf8))")
             }
         }
         columns = made
@@ -236,7 +236,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         }
         guard columns.isOpen else {
             if options.unknownMembers == .ignore { return -1 }
-            let message = "the member is no column of the records before; CSVWriterOptions.columns has all"
+            let message = "the records before have no such column; list all columns in CSVWriterOptions.columns"
             throw located(StreamError(.unknownMember, message), name)
         }
         guard String(validating: key) != nil else { throw StreamError(.invalidText, "the name is not valid UTF-8") }
@@ -248,7 +248,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     /// Notes that a column has a value in this record.
     private mutating func take(_ index: Int) throws(StreamError) {
         guard columns.lastRecords[index] != recordCount else {
-            throw located(StreamError(.duplicateKey, "the member comes twice"), columns.names[index])
+            throw located(StreamError(.duplicateKey, "the member is repeated"), columns.names[index])
         }
         columns.lastRecords[index] = recordCount
         next = index + 1
@@ -274,14 +274,14 @@ public struct CSVWriter: PlistSink, ~Copyable {
     mutating func beginField() throws(StreamError) {
         guard state == .value else {
             if state == .key { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
-            if state == .ended { throw StreamError(.misuse, "got a value behind the end") }
+            if state == .ended { throw StreamError(.misuse, "got a value after the end") }
             throw located(StreamError(.unrepresentable, "expected a record, found a single value"))
         }
         guard !columns.areNamed else { return }
         column = places.count
         guard columns.isOpen || column < columns.count else {
             throw located(
-                StreamError(.unrepresentable, "expected \(columns.count) fields as in the records before, found more"))
+                StreamError(.unrepresentable, "expected \(columns.count) fields like the records before, found more"))
         }
     }
 
@@ -296,13 +296,14 @@ public struct CSVWriter: PlistSink, ~Copyable {
         guard columns.areNamed || places.count == columns.count else {
             throw located(
                 StreamError(
-                    .unrepresentable, "expected \(columns.count) fields as in the records before, found \(places.count)"
+                    .unrepresentable, "expected \(columns.count) fields like the records before, found \(places.count)"
                 ))
         }
         let isEmpty = columns.count == 1 && line.count == 0
         let hasHeader = options.dialect.hasHeader && (columns.areNamed || options.columns != nil)
         guard !isEmpty || hasHeader else {
-            throw located(StreamError(.unrepresentable, "a line with nothing but null would not be read as a record"))
+            throw located(
+                StreamError(.unrepresentable, "expected a value, found only null, which would be an empty line"))
         }
         if recordCount == 0 { try writeHeader() }
         try writeRecord(columns.count)
@@ -351,7 +352,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         // A single empty name would be an empty line.
         if names.count == 0 {
             guard let quote = options.dialect.quote else {
-                throw StreamError(.unrepresentable, "an empty name alone needs quotes, and the dialect has none")
+                throw StreamError(.unrepresentable, "a single empty name needs quotes, but the dialect has none")
             }
             for _ in 0..<2 { try names.append(quote) }
         }
@@ -365,9 +366,9 @@ public struct CSVWriter: PlistSink, ~Copyable {
     // MARK: Errors
 
     private func nested(_ found: String) -> StreamError {
-        if state == .ended { return StreamError(.misuse, "got \(found) behind the end") }
+        if state == .ended { return StreamError(.misuse, "got \(found) after the end") }
         if state == .key { return StreamError(.misuse, "expected writeKey or endDictionary, got \(found)") }
-        return atField(StreamError(.unrepresentable, "a field has no place for \(found)"))
+        return atField(StreamError(.unrepresentable, "expected a single value, found \(found)"))
     }
 
     /// Adds the path of the current value to an error.

@@ -10,7 +10,7 @@ struct ElementSink<Sink: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
     init(_ sink: consuming Sink) { self.sink = sink }
 
     private func checkScalar() throws(StreamError) {
-        if depth == 0 { throw StreamError(.unrepresentable, "expected an array of values, found a single one") }
+        if depth == 0 { throw StreamError(.unrepresentable, "expected an array of values, found a single value") }
     }
 
     mutating func beginArray() throws(StreamError) {

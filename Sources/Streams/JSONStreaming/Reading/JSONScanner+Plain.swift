@@ -263,7 +263,7 @@ extension JSONScanner {
         case .exponent where isDigit, .exponentSign where isDigit, .exponentDigits where isDigit:
             return number(byte, .exponentDigits, in: bytes, at: offset)
         case .zero where isDigit:
-            return .failure(fail(.invalidSyntax, "got a number with a leading zero", in: bytes, at: offset))
+            return .failure(fail(.invalidSyntax, "expected a number without a leading zero", in: bytes, at: offset))
         case .zero, .integer, .fraction, .exponentDigits: return .number
         default: return .failure(unexpected(byte, in: bytes, at: offset))
         }
@@ -331,7 +331,7 @@ extension JSONScannerPlainTests: SelfTesting {
             ),
             ("[truE]", "[ ! invalidSyntax expected 'true', found 'E' at line 1, column 5 (byte 4)"),
             ("[-a]", "[ ! invalidSyntax expected a digit, found 'a' at line 1, column 3 (byte 2)"),
-            ("[00]", "[ ! invalidSyntax got a number with a leading zero at line 1, column 3 (byte 2)"),
+            ("[00]", "[ ! invalidSyntax expected a number without a leading zero at line 1, column 3 (byte 2)"),
             (
                 "[1] 2",
                 "[ integer 1 ] ! invalidSyntax expected the end of the input, found '2' at line 1, column 5 (byte 4)"

@@ -38,7 +38,7 @@ extension JSONScanner {
             return .nothing
         case 0x00..<0x20:
             let found = "a control character in a string, \(Self.name(of: byte))"
-            return .failure(fail(.invalidSyntax, "expected an escape instead of \(found)", in: bytes, at: offset))
+            return .failure(fail(.invalidSyntax, "expected an escape, found \(found)", in: bytes, at: offset))
         case 0x20..<0x80: return append(byte, in: bytes, at: offset)
         default: return beginMultibyte(byte, in: bytes, at: offset)
         }
@@ -147,7 +147,7 @@ extension JSONScanner {
             return .nothing
         }
         guard let scalar = Unicode.Scalar(codeUnit) else {
-            let message = "expected a character, found the escape of a low surrogate alone"
+            let message = "expected a character, found the escape of a low surrogate without a high one"
             return .failure(fail(.invalidText, message, in: bytes, at: offset))
         }
         state = .string

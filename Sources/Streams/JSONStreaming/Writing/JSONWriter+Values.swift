@@ -102,7 +102,9 @@ extension JSONWriter {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if the text isn't a JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
+        guard DecimalNumber(text) != nil else {
+            throw StreamError(.misuse, "expected a JSON number, got \(ShownText.quoted(text))")
+        }
         try beginValue(reserving: 0)
         try output.append(text)
         if nesting.depth == 0 { try endRoot() }
@@ -156,7 +158,8 @@ extension JSONWriter {
         case .secondsSince2001: try writeReal(seconds)
         case .rfc3339:
             guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
-                throw StreamError(.unrepresentable, "RFC 3339 has no date for \(seconds) seconds since 2001")
+                throw StreamError(
+                    .unrepresentable, "expected a date from year 0 to 9999, got \(seconds) seconds since 2001")
             }
             try text.withUTF8Span { text throws(StreamError) in try writeString(text) }
         }

@@ -71,17 +71,18 @@ extension LiteralFix {
     /// Returns whether a literal has the expected value of an issue.
     private static func says(_ literal: String, _ issue: TestIssue) -> Bool {
         if literal.first != "\"" { return LiteralKind(issue.expected)?.writes(literal, issue.expected) ?? false }
-        return issue.texts.map { StringLiteral(literal, of: $0.expected) != nil } ?? true
+        return StringLiteral(literal).map { form in issue.texts.map { form.says($0.expected) } ?? true } ?? false
     }
 
     /// Creates a fix that replaces a literal, if the literal is the expected value of a failed comparison.
     private init?(for issue: TestIssue, in file: TokenizedFile, _ range: Range<Int>) {
         literal = file.source.text(range)
+        guard Self.says(literal, issue) else { return nil }
         if literal.first == "\"" {
-            guard let texts = issue.texts, let form = StringLiteral(literal, of: texts.expected) else { return nil }
+            guard let texts = issue.texts, let form = StringLiteral(literal) else { return nil }
             replacement = form.saying(texts.got)
         } else {
-            guard Self.says(literal, issue), LiteralKind(issue.expected) == LiteralKind(issue.got) else { return nil }
+            guard LiteralKind(issue.expected) == LiteralKind(issue.got) else { return nil }
             replacement = issue.got
         }
         path = issue.place.path

@@ -1,7 +1,7 @@
 // The main program: reads the command line, runs the tests of the modules and determines the exit status.
 //
 // A test's way through this module: before it runs, TestLogger, CommandLineOptions, SubjectFinder and SubjectRunner; then
-// SubjectRunner, which prints its result, and RequestedReports. *Architecture* describes all steps.
+// SubjectRunner, which prints its result, and RequestedReports. *Working on InClassTesting* describes all steps.
 
 internal import InClassSystem
 import TestEvents

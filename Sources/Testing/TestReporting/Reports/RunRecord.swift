@@ -2,7 +2,7 @@
 // page are created from the record, at any time during the run.
 //
 // The RunEvent of a test's result comes first. JSONLinesReport and TerminalText print it at once, in the words of
-// DiagnosticText. *Architecture* describes all steps.
+// DiagnosticText. *Working on InClassTesting* describes all steps.
 
 import TestEvents
 

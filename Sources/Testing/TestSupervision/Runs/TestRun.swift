@@ -1,5 +1,5 @@
 // Runs the tests of one module in a loop that starts workers and gives them parts of the plan. TestRun+Events handles
-// their events. *Architecture* in the documentation of InClassTesting describes each step of a test.
+// their events. *Working on InClassTesting* describes each step of a test.
 
 internal import InClassSystem
 import TestEvents

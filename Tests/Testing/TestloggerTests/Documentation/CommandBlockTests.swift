@@ -112,7 +112,7 @@ extension PackageTests.CommandBlockTests {
         /// The same text with the mistake that README suggests.
         private static let broken = Result {
             let readme = try Article.named("README.md").text
-            let body = try #require(readme.firstMatch(of: /break `pop\(\)` \(`([^`]+)`\)/)).1
+            let body = try #require(readme.firstMatch(of: /the body of `pop\(\)` to `([^`]+)`/)).1
             let text = try shown.get()
             try #require(text.contains("elements.popLast()"))
             return text.replacing("elements.popLast()", with: body)

@@ -51,7 +51,7 @@ extension TestloggerTests {
             #expect(text.contains("Source.swift:5:") && text.contains("cannot find 'testGone' in scope"), "\(text)")
 
             // The scan of sources needs the description that a build makes, so check the golden file of its output.
-            try claim("A function `test…` that is in no list is a warning at its declaration")
+            try claim("If a function `test…` is in no list, the build warns at its declaration")
             try claim("A name that is listed twice is an error")
             let golden = try String(
                 contentsOf: Fixtures.checkout.appending(path: "Tests/Testing/TestloggerTests/Goldens/lists.txt"),

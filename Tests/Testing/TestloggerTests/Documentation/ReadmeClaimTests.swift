@@ -136,7 +136,7 @@ extension TestloggerTests {
         }
 
         @Test func endsProcessesStartedByTests() throws {
-            try claim("Processes that a test starts do not outlive the run;")
+            try claim("Processes that a test starts end with the run.")
             let mark = "1\(Int.random(in: 100_000..<900_000))"
             let members = """
                 static func testStarts() { expectEqual(popen("setsid sleep \(mark) & sleep \(mark)", "r") == nil, false) }
@@ -151,7 +151,7 @@ extension TestloggerTests {
         }
 
         @Test func showsOutputOfFailedTestsOnly() throws {
-            try claim("What a test prints to standard output and standard error is shown only with a failure.")
+            try claim("The output of a test, to standard output and standard error, is shown only if the test fails.")
             let members = """
                 static func testPasses() { print("of the test that passes") }
                 static func testFails() { print("of the test that fails"); fail("on purpose") }

@@ -2,9 +2,9 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// Counts the calls of a callback within `confirmation`.
+/// A counter of the calls of a callback, which `confirmation` passes to its closure.
 ///
-/// You can call it from any task or thread.
+/// You can call the counter like a function, from any task or thread.
 public final class Confirmation: Sendable {
     private let expected: @Sendable (Int) -> String?
     private let place: CallPlace
@@ -22,7 +22,7 @@ public final class Confirmation: Sendable {
 
     deinit { lock.destroy() }
 
-    /// Counts a call. A call after `confirmation` has returned is checked immediately.
+    /// Counts a call. If `confirmation` has already returned, the new count is checked immediately.
     public func callAsFunction() { add(1, isLast: false) }
 
     fileprivate func end() { add(0, isLast: true) }
@@ -50,7 +50,7 @@ private func text(of count: some RangeExpression<Int>) -> String {
     }
 }
 
-/// Expects a closure to call its argument a number of times before it returns.
+/// Expects a closure to call its argument `count` times before the closure returns.
 ///
 /// ```swift
 /// confirmation("change", count: 2) { changed in
@@ -59,7 +59,7 @@ private func text(of count: some RangeExpression<Int>) -> String {
 ///     store.add(2)
 /// }
 /// ```
-/// - Throws: The error of the closure. The calls are not checked then.
+/// - Throws: The error of the closure. In this case, the number of calls is not checked.
 @discardableResult
 public func confirmation<Result>(
     _ message: String = "", count: Int = 1, file: StaticString = #filePath, line: UInt = #line,
@@ -68,9 +68,9 @@ public func confirmation<Result>(
     try confirmation(message, count: count...count, file: file, line: line, column: column, body)
 }
 
-/// Expects a closure to call its argument a number of times within a range, such as `1...`.
+/// Expects the number of times that a closure calls its argument to be in a range, such as `1...`.
 ///
-/// - Throws: The error of the closure. The calls are not checked then.
+/// - Throws: The error of the closure. In this case, the number of calls is not checked.
 @discardableResult
 public func confirmation<Result>(
     _ message: String = "", count: some RangeExpression<Int> & Sendable, file: StaticString = #filePath,
@@ -82,9 +82,9 @@ public func confirmation<Result>(
     return result
 }
 
-/// Expects an asynchronous closure to call its argument a number of times before it returns.
+/// Expects an asynchronous closure to call its argument `count` times before the closure returns.
 ///
-/// - Throws: The error of the closure. The calls are not checked then.
+/// - Throws: The error of the closure. In this case, the number of calls is not checked.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func confirmation<Result>(
@@ -95,9 +95,9 @@ public func confirmation<Result>(
     try await confirmation(message, count: count...count, file: file, line: line, column: column, body)
 }
 
-/// Expects an asynchronous closure to call its argument a number of times within a range, such as `1...`.
+/// Expects the number of times that an asynchronous closure calls its argument to be in a range, such as `1...`.
 ///
-/// - Throws: The error of the closure. The calls are not checked then.
+/// - Throws: The error of the closure. In this case, the number of calls is not checked.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func confirmation<Result>(

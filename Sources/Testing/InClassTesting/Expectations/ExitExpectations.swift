@@ -9,11 +9,11 @@ internal import InClassTestingSystem
 public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
     /// A trap of the Swift runtime: a failed precondition, `fatalError`, an index out of range, or an overflow.
     case trap
-    /// A signal, such as `SIGABRT`.
+    /// A signal that ends the process, such as `SIGABRT`.
     case signal(Int32)
     /// A call of `exit` with this status.
     case exit(Int32)
-    /// Any signal, or a nonzero exit status.
+    /// Any signal that ends the process, or a nonzero exit status.
     case failure
 
     /// A description of the condition.
@@ -37,14 +37,14 @@ public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Expects code to trap: a failed precondition, `fatalError`, an index out of range, an overflow.
+/// Expects code to trap, for example at a failed precondition, `fatalError`, an index out of range or an overflow.
 ///
 /// ```swift
 /// expectTrap("pop of an empty stack") { _ = Stack().pop() }
 /// ```
-/// The code runs in a child process that ends with the code. Changes of memory affect the child only. Failed expectations
-/// inside the code are failures of the test. The child has no threads except the test's, so the code must not wait for other
-/// threads.
+/// The code runs in a child process, which ends when the code ends. Changes to memory don't affect the test. Failed
+/// expectations in the code fail the test. The child process has only the thread of the test, so the code must not wait
+/// for other threads.
 public func expectTrap(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column, _ body: () -> Void
@@ -52,7 +52,9 @@ public func expectTrap(
     expectExit(.trap, message(), file: file, line: line, column: column, body)
 }
 
-/// Expects code to end its process in a certain way. The limitations of `expectTrap` apply.
+/// Expects code to end its process in the given way.
+///
+/// The code runs in a child process, with the same limitations as the code of `expectTrap`.
 public func expectExit(
     _ condition: ExitCondition, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () -> Void

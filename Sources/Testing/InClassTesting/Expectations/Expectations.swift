@@ -53,8 +53,9 @@ func recordTooFar<Value: FloatingPoint>(
 
 /// Expects two values to be equal.
 ///
-/// Pass the actual value first, then the expected value, then a label: "got 4 instead of expected 5 for *count after push*".
-/// The label is evaluated only on failure. Strings are equal as defined by `==`: by Unicode canonical equivalence.
+/// Pass the actual value first, then the expected value, then a label. The failure contains the label after "for": "got
+/// 4 instead of expected 5 for *count after push*". The label is evaluated only after a failure. Strings are compared
+/// with `==`, which uses Unicode canonical equivalence.
 @inlinable  // PERF: Expectations/equal; lets an optimised test compare without a generic call.
 public func expectEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -66,7 +67,8 @@ public func expectEqual<Value: Equatable>(
 
 /// Expects two numbers to be equal or to differ by less than a tolerance: `abs(got - expected) < tolerance`.
 ///
-/// A difference equal to a tolerance above 0 fails, and so does NaN on any side. Equal numbers pass, including infinities.
+/// Equal numbers pass, including infinities, unless the tolerance is negative or NaN. If different numbers differ by
+/// exactly the tolerance, the expectation fails. If one of the numbers is NaN, it fails, too.
 @inlinable  // PERF: Expectations/equal-within; lets an optimised test compare without a generic call.
 public func expectEqual<Value: FloatingPoint>(
     _ got: Value, _ expected: Value, within tolerance: Value, _ message: @autoclosure () -> String = "",
@@ -85,7 +87,7 @@ public func expectNotEqual<Value: Equatable>(
     recordIssue(got: valueText(got), expected: "a different value", message, file, line, column)
 }
 
-/// Expects two references to be the same object, or both nil.
+/// Expects two references to refer to the same object, or both to be nil.
 public func expectIdentical(
     _ got: AnyObject?, _ expected: AnyObject?, _ message: @autoclosure () -> String = "",
     file: StaticString = #filePath, line: UInt = #line, column: UInt = #column

@@ -5,11 +5,11 @@
 
 internal import InClassTestingSystem
 
-/// Expects a text to be the contents of a golden file, byte for byte.
+/// Expects a text to be equal to the contents of a golden file, byte for byte.
 ///
-/// The file is one of the target's resources. Use the same name as for `resource`: `"Goldens/menu.txt"` if the folder is
-/// copied as a whole, `"menu.txt"` if the folder is processed. A missing file is a failure, too. `testlogger --accept`
-/// writes missing and different files.
+/// The golden file is a resource of the target. If the manifest copies its folder with `.copy`, the name includes the
+/// folder: `"Goldens/menu.txt"`. If the manifest uses `.process`, the name is the file name: `"menu.txt"`. A missing
+/// file is a failure, too. To write missing and different files, run the tests with the option `--accept`.
 ///
 /// - Complexity: O(length of the text and of the file).
 public func expectGolden(

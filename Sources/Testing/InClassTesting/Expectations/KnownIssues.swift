@@ -2,11 +2,12 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// Runs code that is known to fail: its issues and its error are counted as known and do not fail the test.
+/// Runs code that is known to fail. Its issues and its error are counted as known issues and don't fail the test.
 ///
-/// If the code doesn't fail any more, the test fails, so that a fixed issue doesn't stay marked. State in the reason why the
-/// code fails and where the issue is tracked. The summary shows the reason. The issues of child tasks are known, too. Issues
-/// of detached tasks and other threads are failures. If calls are nested, the innermost call expects an issue.
+/// If the code doesn't fail any more, the test fails, which reminds you to remove the call. In the reason, state why
+/// the code fails and where the issue is tracked. The summary shows the reason. Issues of child tasks are known issues,
+/// too. Issues of detached tasks and other threads are failures. If calls are nested, an issue belongs to the innermost
+/// call.
 public func withKnownIssue(
     _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     _ body: () throws -> Void
@@ -18,11 +19,12 @@ public func withKnownIssue(
     close(scope, reason, file, line, column)
 }
 
-/// Runs asynchronous code that is known to fail: its issues and its error are counted as known and do not fail the test.
+/// Runs asynchronous code that is known to fail. Its issues and its error are counted as known issues and don't fail
+/// the test.
 ///
-/// If the code doesn't fail any more, the test fails. State in the reason why the code fails and where the issue is tracked.
-/// The summary shows the reason. The issues of child tasks are known, too. Issues of detached tasks and other threads are
-/// failures.
+/// If the code doesn't fail any more, the test fails. In the reason, state why the code fails and where the issue is
+/// tracked. The summary shows the reason. Issues of child tasks are known issues, too. Issues of detached tasks and
+/// other threads are failures.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 public func withKnownIssue(
     _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -4,17 +4,17 @@
 
 /// Ends the running test as skipped. The summary counts the test and shows the reason.
 ///
-/// A test that catches the error continues, and is skipped unless it fails.
-/// - Throws: Always, an error that ends the test.
+/// If the test catches the error, it continues. Unless it fails, it is still counted as skipped.
+/// - Throws: An error that ends the test. The function never returns.
 public func skip(_ reason: String) throws -> Never {
     let skipped = TestSkipped(reason: reason.isEmpty ? "no reason given" : reason)
     Recorder.noteSkip(skipped.reason)
     throw skipped
 }
 
-/// Requires two values to be equal and returns the first.
+/// Requires two values to be equal and returns the actual value.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 @discardableResult
 public func requireEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -28,7 +28,7 @@ public func requireEqual<Value: Equatable>(
 
 /// Requires a condition to be true.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 public func requireTrue(
     _ got: Bool, _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
@@ -40,7 +40,7 @@ public func requireTrue(
 
 /// Requires a condition to be false.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 public func requireFalse(
     _ got: Bool, _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
@@ -52,7 +52,7 @@ public func requireFalse(
 
 /// Requires an optional to hold a value and returns it.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 @discardableResult
 public func requireNotNil<Value>(
     _ got: Value?, _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
@@ -65,7 +65,7 @@ public func requireNotNil<Value>(
 
 /// Requires a closure to throw an error of a type and returns the error.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 @discardableResult
 public func requireThrows<Failure>(
     _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -76,7 +76,7 @@ public func requireThrows<Failure>(
 
 /// Requires a closure not to throw and returns its value.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 @discardableResult
 public func requireNoThrow<Value>(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
@@ -90,7 +90,7 @@ public func requireNoThrow<Value>(
 
 /// Requires an asynchronous closure to throw an error of a type and returns the error.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func requireThrows<Failure>(
@@ -103,7 +103,7 @@ public func requireThrows<Failure>(
 
 /// Requires an asynchronous closure not to throw and returns its value.
 ///
-/// - Throws: An error that ends the test, after the issue has been recorded.
+/// - Throws: If the requirement fails, an error that ends the test. The failure has already been recorded.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func requireNoThrow<Value>(

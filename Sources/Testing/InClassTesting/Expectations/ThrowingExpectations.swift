@@ -43,7 +43,7 @@ public func expectThrows<Failure>(
     checkedError(await thrownError(of: body), type, message, file, line, column)
 }
 
-/// Expects a closure to throw a certain error.
+/// Expects a closure to throw an error that is equal to the given error.
 ///
 /// ```swift
 /// expectThrows(ParseError.unclosed("["), "array") { try parse("[") }
@@ -55,7 +55,7 @@ public func expectThrows<Failure: Error & Equatable>(
     check(thrownError(of: body), is: expected, message, file, line, column)
 }
 
-/// Expects an asynchronous closure to throw a certain error.
+/// Expects an asynchronous closure to throw an error that is equal to the given error.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 public func expectThrows<Failure: Error & Equatable>(
     _ expected: Failure, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -107,7 +107,7 @@ func thrownError(
 
 /// Expects a closure not to throw.
 ///
-/// - Returns: The value of the closure, or nil after an error.
+/// - Returns: The value of the closure, or nil if the closure throws an error.
 @discardableResult
 public func expectNoThrow<Value>(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
@@ -121,7 +121,7 @@ public func expectNoThrow<Value>(
 
 /// Expects an asynchronous closure not to throw.
 ///
-/// - Returns: The value of the closure, or nil after an error.
+/// - Returns: The value of the closure, or nil if the closure throws an error.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func expectNoThrow<Value>(

@@ -8,11 +8,11 @@ internal import InClassTestingSystem
 
 /// Creates an empty directory for the running test and returns its absolute path.
 ///
-/// Every call within a test returns the same directory, from any thread or task. Other tests, attempts and workers never use
-/// it. The directory is in `TMPDIR`. It is created only if the test calls this function. When the test has passed or was
-/// skipped, the directory is removed with its contents. When the test failed, crashed or was stopped, the directory stays
-/// unless it is empty, and a note with the failure names it.
-/// - Throws: An error that ends the test, after recording an issue with the reason.
+/// Every call in a test returns the same directory, from any thread or task. Other tests, and other attempts of the
+/// same test, use other directories. The directory is in `TMPDIR`. It is created by the first call of this function. If
+/// the test passes or is skipped, the directory and its contents are removed. If the test fails, crashes or is stopped,
+/// the directory stays unless it is empty, and a note below the failure contains its path.
+/// - Throws: If the directory can't be created, an error that ends the test. The recorded issue contains the reason.
 public func temporaryDirectory(file: StaticString = #filePath, line: UInt = #line, column: UInt = #column) throws
     -> String
 {
@@ -157,7 +157,7 @@ enum TestDirectory {
 
 /// Keeps a text as a file if the running test fails.
 ///
-/// The text is written as UTF-8. See ``attach(_:named:file:line:column:)-(Sequence<UInt8>,_,_,_,_)``.
+/// The text is written as UTF-8. For details, see ``attach(_:named:file:line:column:)-(Sequence<UInt8>,_,_,_,_)``.
 public func attach(
     _ text: String, named name: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
@@ -166,10 +166,10 @@ public func attach(
 
 /// Keeps bytes, such as `Data`, as a file if the running test fails.
 ///
-/// The file is written immediately into the test's temporary directory, so it exists even if the test crashes. Reports name
-/// the file with the failure. If the test passes, the file is removed with the directory. If the name is used again, the
-/// second file gets a number: `page-2.html`. In the child process of an exit expectation, no file is kept. The test fails if
-/// the name isn't a file name or the file can't be written.
+/// The file is written immediately into the test's temporary directory, so it exists even if the test crashes. Reports
+/// contain the path of the file with the failure. If the test passes, the file is removed with the directory. If the
+/// test uses a name twice, the second file gets a number: `page-2.html`. In the child process of `expectTrap` or
+/// `expectExit`, no file is kept. If the name isn't a file name, or if the file can't be written, the test fails.
 public func attach(
     _ bytes: some Sequence<UInt8>, named name: String, file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column

@@ -5,11 +5,11 @@
 
 internal import InClassTestingSystem
 
-/// A file of the tested module's resources.
+/// A resource of the tested module.
 public struct TestResource: Sendable {
     /// The absolute path, for code that reads files itself.
     public let path: String
-    /// The contents.
+    /// The contents of the file.
     public let bytes: [UInt8]
 
     /// The contents as UTF-8 text. Ill-formed sequences are replaced.
@@ -19,7 +19,7 @@ public struct TestResource: Sendable {
 /// Reads a resource of the tested module by name and extension.
 ///
 /// The name may contain folders that the target copies (`"images/small"`). The function works in any working directory.
-/// - Throws: An error that ends the test, after recording an issue that names the searched path.
+/// - Throws: If the resource is missing, an error that ends the test. The recorded issue names the searched folders.
 public func resource(
     _ name: String, _ fileExtension: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) throws -> TestResource {

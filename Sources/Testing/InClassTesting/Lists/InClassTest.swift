@@ -3,10 +3,10 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// An in-class test as a value, for another test runner to list and run.
+/// An in-class test as a value, which another test runner can list and run.
 ///
-/// Add these lines to a test target to make every in-class test of a module a case of `swift test` and of the editor's list
-/// of tests. You can run each case alone, and its failures appear at their own lines:
+/// To make every in-class test of a module a case of `swift test`, add these lines to a test target. Editors then show
+/// each case in their list of tests. You can run each case alone, and its failures appear at their own lines:
 /// ```swift
 /// @Test(arguments: await InClassTest.all(inModule: "Stacks"))
 /// func inClassTests(_ test: InClassTest) async {
@@ -18,20 +18,20 @@
 public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     /// The type's name without its module.
     public let typeName: String
-    /// The name in the list.
+    /// The name of the test in its list.
     public let testName: String
     private let module: String
     private let resourceFolders: [String]?
     // SAFETY: `SerialExecution` runs one test at a time.
     private nonisolated(unsafe) let body: TestBody
 
-    /// The name of the test, as `Type.test`. It is the same in every run, so an editor can select this test by it.
+    /// The name of the test, as `Type.test`. It is the same in every run, so an editor can use it to select the test.
     public var id: String { description }
 
     /// The name of the test, as `Type.test`.
     public var description: String { "\(typeName).\(testName)" }
 
-    /// Finds the tests of the lists `testSelectors` of a module that is linked into this process, sorted by type.
+    /// Returns the tests in the `testSelectors` of a module that is linked into this process, sorted by type.
     ///
     /// - Complexity: O(number of conformance records in the process).
     @MainActor
@@ -46,7 +46,7 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
         }
     }
 
-    /// Runs the test. In-class tests run one at a time, even if several callers call this function at once.
+    /// Runs the test. If several callers call this function at the same time, the tests run one after another.
     ///
     /// - Returns: All issues that aren't known issues, or an empty array if the test is skipped.
     public func run() async -> [InClassTestIssue] {
@@ -75,15 +75,15 @@ public struct InClassTestIssue: Sendable, CustomStringConvertible {
     let module: String
     let place: CallPlace
 
-    /// The actual and the expected value. The last issue of a test also names the temporary directory that the test has
-    /// left.
+    /// A description, such as the actual and the expected value. If the test has left a temporary directory, the
+    /// description of the last issue also contains its path.
     public fileprivate(set) var description: String
 
-    /// Creates the other test runner's value for the line of the issue. If an error without a line ended the test, the value
-    /// is for the line of the caller.
+    /// Returns the position of the issue as a value of another test runner. If an error without a position ended the
+    /// test, returns the position of the caller.
     ///
-    /// The arguments of the closure are an ID such as `Stacks/Stack.swift`, a path, a line and a column, both counted from
-    /// 1.
+    /// The closure receives a file ID such as `Stacks/Stack.swift`, a path, a line and a column. The line and the
+    /// column are counted from 1.
     public func sourceLocation<Location>(
         _ location: (_ fileID: String, _ filePath: String, _ line: Int, _ column: Int) -> Location,
         fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column

@@ -2,43 +2,45 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// A type that tests itself: it lists its tests, and every build runs them.
+/// A type that lists its own tests, which builds run.
 ///
-/// Conform in an extension at the bottom of the type's own file. Structures, classes, enumerations, actors, nested, private
-/// and noncopyable types conform in the same way. The extension of a generic type must fix every parameter (`extension
-/// Table: SelfTesting where Value == Int`). If a subclass overrides `testSelectors`, its own list runs. The superclass must
-/// then declare `testSelectors` as `class var` in the class body. A subclass that doesn't override a class property runs no
-/// tests of its own.
+/// Conform a type in an extension at the bottom of its own file. Structures, classes, enumerations and actors conform
+/// in the same way, even if they are nested, private or noncopyable. The extension of a generic type must fix every
+/// parameter: `extension Table: SelfTesting where Value == Int`.
+///
+/// To give a subclass its own tests, override `testSelectors`. The superclass must declare `testSelectors` as
+/// `class var` in the class body. If a subclass doesn't override a class property, it runs no tests of its own.
 public protocol SelfTesting: ~Copyable, ~Escapable {
-    /// The tests of every build, in the order they run.
+    /// The tests that builds run, in the usual order.
     static var testSelectors: TestSelectors { get }
-    /// The optional lists by name. A list runs only if you select it with `testlogger --test-type NAME`.
+    /// The lists that run only on request, by name. To run a list, enter `swift package testlogger --test-type NAME`.
     static var testSelectorsByType: [TestType: TestSelectors] { get }
-    /// The time limit of each test of this type, in steps of a millisecond. Nil, the default, means the runner's limit.
+    /// The time limit of each test of this type, rounded up to whole milliseconds. If it is nil, which is the default,
+    /// the limit of the option `--timeout` applies.
     static var testTimeLimit: Duration? { get }
 }
 
 extension SelfTesting where Self: ~Copyable & ~Escapable {
-    /// An empty dictionary, so the type has no optional lists.
+    /// An empty dictionary, so the type has no lists that run on request.
     public static var testSelectorsByType: [TestType: TestSelectors] { [:] }
-    /// Nil, so the runner's limit applies.
+    /// Nil, so the limit of the option `--timeout` applies.
     public static var testTimeLimit: Duration? { nil }
 }
 
-/// A type with tests that can be instance methods. Each of them runs on a fresh fixture.
+/// A type whose tests can be instance methods. Each of these tests runs on its own instance, its *fixture*.
 ///
-/// Immediately before each test, `testFixture()` creates the instance and `setUp()` prepares it. `tearDown()` runs after the
-/// test, even if the test failed. An error thrown by any of the three fails only this test.
+/// Immediately before each test, `testFixture()` creates the fixture and `setUp()` prepares it. `tearDown()` runs after
+/// the test, even if the test failed. If one of these functions throws an error, only this test fails.
 public protocol FixtureTesting: SelfTesting, ~Copyable {
-    /// Creates the instance for one test.
+    /// Creates the fixture for one test.
     nonisolated(nonsending) static func testFixture() async throws -> Self
     /// Prepares the fixture. The default implementation does nothing.
     nonisolated(nonsending) mutating func setUp() async throws
     /// Cleans up after the test, even if the test failed or `setUp()` threw an error. The default implementation does
     /// nothing.
     nonisolated(nonsending) mutating func tearDown() async throws
-    /// A Boolean value that indicates whether a test fails if its fixture, an instance of a class, is still referenced after
-    /// the test and `tearDown()`. The default is false.
+    /// A Boolean value that indicates whether a test fails if its fixture is still referenced after the test and
+    /// `tearDown()`. It applies only to classes. The default is false.
     static var testDetectsFixtureLeaks: Bool { get }
     /// Returns a closure that returns the name of the type while the instance exists, or nil if the type isn't a class.
     static func _end(of instance: borrowing Self) -> (() -> String?)?
@@ -54,7 +56,8 @@ extension FixtureTesting where Self: ~Copyable {
     /// Value types can't leak.
     public static func _end(of instance: borrowing Self) -> (() -> String?)? { nil }
 
-    /// Creates a list entry from a closure that tests a fresh fixture, for example with a mutating or an isolated method.
+    /// Creates a list entry from a closure that receives a fresh fixture. The closure can call mutating methods, and
+    /// methods that are isolated to an actor.
     ///
     /// ```swift
     /// "testPop": fixture { try $0.testPop() },
@@ -102,7 +105,7 @@ extension FixtureTesting where Self: AnyObject {
 }
 
 extension FixtureTesting {
-    /// Creates a list entry from an instance method that tests a fresh fixture.
+    /// Creates a list entry from an instance method, which runs on a fresh fixture.
     ///
     /// ```swift
     /// "testPush": fixture(testPush),

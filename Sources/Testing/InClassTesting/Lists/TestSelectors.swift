@@ -4,7 +4,8 @@
 
 /// A test in a list: a function without parameters that may be asynchronous and may throw.
 ///
-/// The function doesn't have to be `@Sendable`, because tests run one at a time. Methods aren't `@Sendable` in Swift 5 mode.
+/// The function doesn't have to be `@Sendable`, because the tests in a process run one at a time. Therefore it can also
+/// be a method in Swift 5 mode, where methods aren't `@Sendable`.
 public typealias TestBody = () async throws -> Void
 
 /// A list of named tests, written as a dictionary literal. Tests run in the order of the literal.
@@ -15,7 +16,8 @@ public typealias TestBody = () async throws -> Void
 ///     "testPush": fixture(testPush),
 /// ] }
 /// ```
-/// Write a computed `static var`. The compiler then checks the list once, not again for each edit in other places.
+/// Write a computed `static var`. The compiler then checks the list only once, and not again after edits in other
+/// places.
 public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable {
     // SAFETY: the creator of a list transfers its bodies, and one task at a time calls them. A body that is isolated to an
     // actor switches to the actor itself when it is called.
@@ -41,7 +43,7 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
 
     package init(entries: [Entry]) { self.entries = entries }
 
-    /// Creates a list of the given names and functions, in this order.
+    /// Creates a list from names and functions, in the given order.
     public init(dictionaryLiteral elements: (String, TestBody)...) { self.init(elements) }
 
     /// Creates a list from names and functions that are computed at run time. For the rows of a table, use
@@ -61,7 +63,8 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
         TestSelectors(entries: first.entries + second.entries)
     }
 
-    /// Returns a list of tests with a time limit for each test, instead of the runner's limit.
+    /// Returns the tests of a list with a time limit for each test. This limit replaces the limit of the type and of
+    /// the option `--timeout`.
     ///
     /// ```swift
     /// ["slow": .timeLimit(.seconds(60), ["testMillionPushes": testMillionPushes])]
@@ -81,9 +84,9 @@ extension Duration {
     }
 }
 
-/// A name for a list of tests that runs only if you select it, such as `slow` or `network`.
+/// The name of a list of tests, such as `slow` or `network`. Lists other than ``unit`` run only on request.
 public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name, as the argument of `testlogger --test-type`.
+    /// The name, which is the argument of the option `--test-type`.
     public let name: String
 
     /// Creates a test type of this name.
@@ -91,7 +94,7 @@ public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     /// Creates a test type of this name.
     public init(stringLiteral name: String) { self.name = name }
 
-    /// The tests in `testSelectors`, which run in every build.
+    /// The name of the list in `testSelectors`, whose tests builds run.
     public static let unit = TestType("unit")
 
     /// The name.

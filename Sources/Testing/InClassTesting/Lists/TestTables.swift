@@ -11,15 +11,19 @@ extension TestSelectors {
     ///         expectEqual(try Expression(text).value, value)
     ///     }
     /// ```
-    /// Each row has its own outcome. You can select and repeat it by its own name, `testParses(1+1)`, which reports show,
-    /// too. The name is the row's description. A tuple, or a structure without a description, is named after its first
-    /// element. Equal names are numbered, `testParses(1+1)#2`. The rows must be the same, and in the same order, each time
-    /// the list is created. The elements of a `Set` aren't. A table without rows is a failure.
+    /// Each row is a test with its own outcome. You can select and repeat it by its name, `testParses(1+1)`, which is
+    /// also in reports. The name contains the description of the row. If the row is a tuple, or a structure without a
+    /// description, the name contains the description of the first element. Equal names are numbered:
+    /// `testParses(1+1)#2`.
+    ///
+    /// The rows must be the same, and in the same order, each time the list is created. Don't use the elements of a
+    /// `Set` as rows, because their order varies. If a table has no rows, it fails.
     /// - Parameters:
     ///   - name: The name of the table, which selects all of its rows.
     ///   - rows: The cases.
-    ///   - rowName: A closure that returns another name for a row.
-    ///   - test: The test of one row. It can be a function, `.each("testParses", rows, testParses)`.
+    ///   - rowName: A closure that returns a text for the name of a row, to replace the row's description.
+    ///   - test: The closure or function that tests one row. To pass a function, write
+    ///     `.each("testParses", rows, testParses)`.
     /// - Complexity: O(number of rows).
     public static func each<Row>(
         _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
@@ -75,7 +79,7 @@ extension FixtureTesting where Self: ~Copyable {
     /// ["testStartsEmpty": fixture(testStartsEmpty)]
     ///     + each("testPushes", [[1], [1, 2]]) { stack, row in try stack.testPushes(row) }
     /// ```
-    /// For names, rows and complexity, see ``TestSelectors/each(_:_:named:_:)``.
+    /// For the names of the tests, the rules for rows and the complexity, see ``TestSelectors/each(_:_:named:_:)``.
     public static func each<Row>(
         _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
         _ test: @escaping (inout Self, Row) async throws -> Void, isolation: isolated (any Actor)? = #isolation

@@ -107,8 +107,11 @@ public protocol PlistSink: ~Copyable {
     ///
     /// A format specializes its reader for the usual builders in its own module:
     ///
-    /// ```swift if try sink.withSelf(as: ValueBuilder.self, { (builder) throws(StreamError) in try scan(bytes, into: &builder)
-    /// }) { return }
+    /// ```swift
+    /// let isKnown = try sink.withSelf(as: ValueBuilder.self) { (builder) throws(StreamError) in
+    ///     try scan(bytes, into: &builder)
+    /// }
+    /// if isKnown { return }
     /// ```
     /// - Returns: True after the call; false, without a call, for another type. The default compares the type of the sink.
     mutating func withSelf<Known: PlistSink & ~Copyable>(

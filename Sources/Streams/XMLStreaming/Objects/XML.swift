@@ -22,12 +22,11 @@
 ///
 /// - A member is a child element, or an attribute if its key begins with ``XMLObjectOptions/attributePrefix``. The member
 ///   ``XMLObjectOptions/textKey`` is the text.
-/// - An array is written as its elements, each in an element with the name of the member. An array at the root has elements
+/// - An array is written as its elements, each in an element with the name of the member. The elements of an array at the
+///   root are named ``recordName``.
 /// - Nil members and empty arrays are omitted and read as the defaults of their members.
 ///   `WritingOptions(nilMembers: .writeNull)` writes nil members as elements with `xsi:nil="true"`. Other null values are
 ///   always written this way.
-/// - Nil members and empty arrays are omitted and read as the defaults of their members. `WritingOptions(nilMembers:
-///   .writeNull)` writes nil members as elements with `xsi:nil="true"`. Other null values are always written this way.
 ///
 /// Arrays in arrays, keys that aren't valid element names, characters that XML excludes, and infinite numbers are errors.
 public struct XML: DefaultFormat {

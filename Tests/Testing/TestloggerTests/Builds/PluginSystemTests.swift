@@ -1,5 +1,5 @@
 // Tests the plugins' code for macOS and Xcode, as far as possible without them. The plugins' source
-// `PluginSystem.swift` is part of this target.
+// `TestedModule.swift` is part of this target.
 
 import Foundation
 import Testing

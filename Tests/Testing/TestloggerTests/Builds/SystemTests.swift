@@ -33,7 +33,7 @@ struct SystemTests {
                 if text.contains(/#(else)?if .*(os\(|canImport\((Darwin|Glibc|Musl))/) { places.insert(path) }
             }
         }
-        let outside = places.filter { !$0.contains("/System/") && !$0.hasSuffix("/PluginSystem.swift") }
+        let outside = places.filter { !$0.contains("/System/") && !$0.hasSuffix("/TestedModule.swift") }
         #expect(outside.isEmpty)
         #expect(places.count >= 6, "something is different: \(places)")
     }
@@ -44,7 +44,7 @@ struct SystemTests {
                 .map { "\(folder)/\($0)" }
         }
         #expect(files.count > 6)
-        for path in files + ["Plugins/InClassTests/PluginSystem.swift"] {
+        for path in files + ["Plugins/InClassTests/TestedModule.swift"] {
             let text = try String(contentsOf: Fixtures.checkout.appending(path: path), encoding: .utf8)
             let opening = text.prefix(while: { $0 != "#" && $0 != "{" })
             #expect(opening.hasPrefix("//") && opening.contains("Source"), "\(path)")

@@ -1,1 +1,0 @@
-../InClassTests/LocalPackages.swift

@@ -1,0 +1,1 @@
+../InClassTests/TestedModule.swift

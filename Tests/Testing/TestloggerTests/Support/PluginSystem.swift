@@ -1,1 +1,0 @@
-../../../../Plugins/InClassTests/PluginSystem.swift

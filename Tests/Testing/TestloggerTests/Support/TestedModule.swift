@@ -1,0 +1,1 @@
+../../../../Plugins/InClassTests/TestedModule.swift

@@ -87,6 +87,9 @@ struct TestLogger {
         }
     }
 
+    /// Prints an error, which may have a place.
+    static func complain(_ error: any Error) { complain("\(error)", severity: error is LocatedError ? nil : "error") }
+
     // SPEC: Basics/Sandbox.swift and Commands/PackageCommands/PluginCommand.swift of swift-package-manager.
     private static let sandboxNote =
         "SwiftPM lets plugins write only with permission: swift package --allow-writing-to-package-directory "
@@ -116,11 +119,8 @@ struct TestLogger {
                 watch(package)
             }
             runOptions = try options.runOptions()
-        } catch let error as LocatedError {
-            Self.complain(error.description, severity: nil)
-            return .usage
         } catch {
-            Self.complain("\(error)")
+            Self.complain(error)
             if let word = options.wordAfterShuffle, options.subjects.contains(word), !(error is PatternError) {
                 Self.complain("'--shuffle' takes a whole number as its seed", severity: "note")
             }

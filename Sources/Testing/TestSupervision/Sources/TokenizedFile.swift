@@ -81,7 +81,7 @@ package struct TokenizedFile {
     }
 
     /// Returns the bytes from the first to the last of these tokens.
-    func bytes(_ range: Range<Int>) -> Range<Int> {
+    package func bytes(_ range: Range<Int>) -> Range<Int> {
         tokens[range.lowerBound].start..<tokens[min(range.upperBound, tokens.count) - 1].end
     }
 

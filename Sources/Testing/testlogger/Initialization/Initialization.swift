@@ -1,5 +1,5 @@
-// `swift package testlogger init [TARGET]`: prepares a package for in-class tests and writes a first test. All checks
-// that don't need a change come first. If SwiftPM can't load the changed package, all files are restored.
+// `swift package testlogger init [TARGET]`: prepares a package for in-class tests and writes a first test. If SwiftPM can't
+// load the changed package, all files are restored.
 
 internal import InClassSystem
 import TestReporting
@@ -17,14 +17,10 @@ struct Initialization {
             let facts = PackageFacts(String(decoding: try FileAccess.contents(of: path), as: UTF8.self))
             try Initialization(facts: facts).run()
             return .passed
-        } catch let error as LocatedError {
-            let lines = error.description.split(separator: "\n").map(String.init)
-            let text = (["\(lines[0]); nothing was changed"] + lines.dropFirst()).joinedLines
-            TestLogger.complain(text, severity: nil)
         } catch {
-            TestLogger.complain("\(error)")
+            TestLogger.complain(error)
+            return .notRun
         }
-        return .notRun
     }
 
     func run() throws {
@@ -37,26 +33,35 @@ struct Initialization {
             print("nothing to do: \(plan.summary)")
             return
         }
+        if plan.isLibrary, "\(facts.root)/".contains("/checkouts/") {
+            throw UsageError(
+                description:
+                    "\(facts.root) is in a folder 'checkouts', as the packages that SwiftPM checks out for others "
+                    + "are: move the package; nothing was changed")
+        }
         let hasTests = try target.sources.contains { source in
             String(decoding: try FileAccess.contents(of: source), as: UTF8.self).contains("import InClassTesting")
         }
         let testFile = "\(target.folder)/FirstTests.swift"
-        if let obstacle = obstacle(to: plan, testFile: hasTests ? nil : testFile) {
-            throw UsageError(description: "\(obstacle); nothing was changed")
+        let testedFolder = "\(facts.root)/\(plan.testedFolder)"
+        let newPaths = (plan.makesTested ? [testedFolder] : []) + (hasTests ? [] : [testFile])
+        if let path = newPaths.first(where: FileAccess.exists) {
+            throw UsageError(description: "\(path) exists already; nothing was changed")
         }
         do throws(LocatedError) { try plan.edit(&editor) } catch {
-            throw LocatedError(at: error.place, "\(error.message)\n\(plan.instructions(editor))")
+            throw LocatedError(at: error.place, "\(error.message); nothing was changed\n\(plan.instructions(editor))")
         }
         // Each step leaves a package that can be built.
         var changes: [FileChange] = []
-        if plan.makesTested {
-            changes.append(try FileChange("\(facts.root)/\(plan.testedFolder)/Tested.swift", Self.targetText))
-        }
+        if plan.makesTested { changes.append(try FileChange("\(testedFolder)/Tested.swift", Self.targetText)) }
         changes.append(try FileChange(path, String(decoding: editor.bytes, as: UTF8.self)))
         if !hasTests { changes.append(try FileChange(testFile, Self.testText(isLibrary: plan.isLibrary))) }
         for change in changes { print(change.diff(root: facts.root), terminator: "") }
         try apply(changes) { output in
-            if hasTests || Self.sources(of: target.name, in: output).contains("FirstTests.swift") { return }
+            // A product may have the target's name, but products come first.
+            let rest = output.split(separator: "    Name: \(target.name)\n").last ?? ""
+            let lines = rest.split(separator: "\n").prefix { !$0.hasPrefix("    Name: ") }
+            if hasTests || lines.contains("        FirstTests.swift") { return }
             throw UsageError(
                 description: "target '\(target.name)' doesn't compile \(testFile): check its 'sources:' and 'exclude:'")
         }
@@ -106,12 +111,7 @@ struct Initialization {
 
     /// The manifest that SwiftPM has read: the one with the package's tools version.
     func usedManifest() throws -> String {
-        guard facts.isAtLeast([5, 6]) else {
-            throw LocatedError(
-                path: "\(facts.root)/Package.swift",
-                "tools version \(facts.toolsVersion) has no build tool plugins: write '// swift-tools-version: 5.9'")
-        }
-        return try manifests().last { $0.version == facts.version }?.name ?? "Package.swift"
+        try manifests().last { $0.version == facts.version }?.name ?? "Package.swift"
     }
 
     func notes(_ manifest: String) throws -> [String] {
@@ -122,42 +122,10 @@ struct Initialization {
             }
             let editor = ManifestEditor(try FileAccess.contents(of: path), path: path)
             guard let (list, index) = editor.dependency(facts.identity) else { return nil }
-            let place = editor.error("", at: list.items[index].lowerBound).place
+            let place = editor.error("", at: editor.items(list)[index].lowerBound).place
             return "\(place.text): warning: older compilers read this manifest and can't build InClassTesting: "
                 + "remove this dependency"
         }
-    }
-
-    /// Returns the reason why the package can't be prepared.
-    ///
-    /// - Parameter testFile: The path of the first test, or nil if the target has tests.
-    private func obstacle(to plan: ManifestPlan, testFile: String?) -> String? {
-        let folder = "\(facts.root)/\(plan.testedFolder)"
-        if plan.isLibrary, "\(facts.root)/".contains("/checkouts/") {
-            return "\(facts.root) is in a folder 'checkouts', as the packages that SwiftPM checks out for others are: "
-                + "move the package"
-        }
-        if let tested = facts.tested, plan.makesTested || !tested.hasPlugin {
-            return "a target 'Tested' exists already: add 'plugins: [\(plan.plugin)]' to a target that depends on "
-                + "'\(plan.target.name)'"
-        }
-        if plan.makesTested, facts.names.contains("Tested") || FileAccess.exists(folder) {
-            return "\(folder) exists already, where 'init' would make a target: rename it"
-        }
-        if plan.makesTested, facts.folders.contains(where: { "\(facts.root)/Tested/".hasPrefix("\($0)/") }) {
-            return "a target has the whole package as its folder, so there is no place for the target 'Tested': give "
-                + "it a 'path:'"
-        }
-        return testFile.flatMap { FileAccess.exists($0) ? "\($0) exists already" : nil }
-    }
-
-    /// Returns the sources of a target in the output of `swift package describe`.
-    private static func sources(of target: String, in description: String) -> [String] {
-        let targets = description.split(separator: "\nTargets:\n").last ?? ""
-        let lines = targets.split(separator: "\n", omittingEmptySubsequences: false)
-            .drop { $0 != "    Name: \(target)" }
-        return lines.drop { $0 != "    Sources:" }.dropFirst().prefix { $0.hasPrefix("        ") }
-            .map { String($0.dropFirst(8)) }
     }
 
     // MARK: Changing files

@@ -4,26 +4,93 @@
 import TestEvents
 import TestSupervision
 
+/// A manifest with its edits so far. A call or an array is the index of its opening bracket, and an item is the range of its
+/// tokens.
 struct ManifestEditor {
-    /// The arguments of a call or the elements of an array, as ranges of tokens.
-    struct List {
-        /// The opening bracket.
-        var start: Int
-        /// The closing bracket.
-        var end: Int
-        var items: [Range<Int>] = []
-    }
-
     let path: String
     private var file: TokenizedFile
-    /// The manifest with all edits so far.
     var bytes: [UInt8] { file.source.bytes }
-    private var tokens: [SwiftToken] { file.tokens }
 
     init(_ bytes: [UInt8], path: String) {
         file = TokenizedFile(bytes)
         self.path = path
     }
+
+    func error(_ message: String, at token: Int? = nil) -> LocatedError {
+        LocatedError(at: file.source.place(at: token.map { file.tokens[$0].start } ?? 0, in: path), message)
+    }
+
+    // MARK: Finding
+
+    func items(_ bracket: Int) -> [Range<Int>] { file.items(ofBracket: bracket) }
+
+    /// Returns the source text of an item.
+    func text(_ item: Range<Int>) -> String { file.source.text(file.bytes(item)) }
+
+    /// Returns the value of an argument.
+    func value(_ label: String, in call: Int) -> Range<Int>? {
+        items(call).first {
+            $0.count > 2 && file.mark($0.lowerBound) == label && file.mark($0.lowerBound + 1) == ":"
+        }?.dropFirst(2)
+    }
+
+    /// Returns the value of an argument if it is a literal array.
+    func array(_ label: String, in call: Int) -> Int? {
+        guard let value = value(label, in: call), file.mark(value.lowerBound) == "[",
+            file.end(ofBracket: value.lowerBound) == value.upperBound - 1
+        else { return nil }
+        return value.lowerBound
+    }
+
+    /// Returns the opening brackets after a sequence of words.
+    func brackets(after words: [String]) -> [Int] {
+        file.tokens.indices.filter { bracket in
+            file.end(ofBracket: bracket) != nil
+                && words.indices.allSatisfy { file.mark(bracket - words.count + $0) == words[$0] }
+        }
+    }
+
+    /// Finds the call `let package = Package(…)`, and the name of its variable.
+    func package() throws(LocatedError) -> (name: String, call: Int) {
+        for call in brackets(after: ["=", "Package"]) {
+            let name = call - (file.mark(call - 4) == ":" ? 5 : 3)
+            if ["let", "var"].contains(file.mark(name - 1)) { return (file.text(name), call) }
+        }
+        throw error("there is no 'let package = Package(…)'")
+    }
+
+    /// Finds the call that declares a target. A dependency on the target looks the same, but is in another list.
+    private func target(_ name: String) throws(LocatedError) -> Int {
+        let calls = ["target", "executableTarget"].flatMap { brackets(after: [".", $0]) }.filter { call in
+            let list = file.bracket(around: call) ?? 0
+            let isDependency = file.mark(list) == "[" && file.mark(list - 2) == "dependencies"
+            return !isDependency && value("name", in: call).map { isMention($0.lowerBound, of: name) } ?? false
+        }
+        switch calls.count {
+        case 1: return calls[0]
+        case 0:
+            let mention = file.tokens.indices.last { isMention($0, of: name) }
+            throw error("target '\(name)' isn't declared by a literal '.target(name: \"\(name)\", …)'", at: mention)
+        default: throw error("target '\(name)' is declared more than once", at: calls[1])
+        }
+    }
+
+    private func isMention(_ token: Int, of name: String) -> Bool { file.isString(token) && file.text(token) == name }
+
+    /// Finds the package's dependency on a package with this identity.
+    func dependency(_ identity: String) -> (list: Int, index: Int)? {
+        guard let list = (try? package()).flatMap({ array("dependencies", in: $0.call) }) else { return nil }
+        let index = items(list).firstIndex { item in
+            file.mark(item.lowerBound) == "."
+                && item.contains { token in
+                    let name = FileAccess.name(of: file.text(token)).lowercased()
+                    return name == identity || name == "\(identity).git"
+                }
+        }
+        return index.map { (list, $0) }
+    }
+
+    // MARK: Editing
 
     private mutating func replace(_ range: Range<Int>, with text: String) {
         let newline = bytes.contains(0x0D) ? "\r\n" : "\n"
@@ -32,115 +99,7 @@ struct ManifestEditor {
         file = TokenizedFile(edited)
     }
 
-    func error(_ message: String, at token: Int? = nil) -> LocatedError {
-        LocatedError(at: file.source.place(at: token.map { tokens[$0].start } ?? 0, in: path), message)
-    }
-
-    // MARK: Finding
-
-    func text(_ token: Int) -> String { file.text(token) }
-
-    /// Returns the source text from the first to the last of these tokens.
-    func text(_ range: Range<Int>) -> String {
-        file.source.text(tokens[range.lowerBound].start..<tokens[range.upperBound - 1].end)
-    }
-
-    private func isString(_ token: Int) -> Bool { tokens.indices.contains(token) && tokens[token].kind == .string }
-
-    /// Reads the list after an opening bracket.
-    func list(at start: Int) -> List? {
-        file.end(ofBracket: start).map { List(start: start, end: $0, items: file.items(ofBracket: start)) }
-    }
-
-    /// Returns the value of an argument.
-    func value(_ label: String, in list: List) -> Range<Int>? {
-        let item = list.items.first { $0.count > 2 && text($0.lowerBound) == label && text($0.lowerBound + 1) == ":" }
-        return item.map { $0.lowerBound + 2..<$0.upperBound }
-    }
-
-    /// Returns the value of an argument if it is a literal array.
-    func array(_ label: String, in list: List) -> List? {
-        guard let value = value(label, in: list), text(value.lowerBound) == "[",
-            let array = self.list(at: value.lowerBound), array.end == value.upperBound - 1
-        else { return nil }
-        return array
-    }
-
-    /// Returns the indices of tokens where this sequence of words begins.
-    func places(of words: [String]) -> [Int] {
-        tokens.indices.filter { index in
-            words.indices.allSatisfy { file.mark(index + $0) == words[$0] }
-        }
-    }
-
-    /// Finds the call `let package = Package(…)`, and the name of its variable.
-    func package() throws(LocatedError) -> (name: String, arguments: List) {
-        for index in places(of: ["=", "Package", "("]) {
-            let name = index - (text(index - 2) == ":" ? 3 : 1)
-            guard ["let", "var"].contains(text(name - 1)), let arguments = list(at: index + 2) else { continue }
-            return (text(name), arguments)
-        }
-        throw error("there is no 'let package = Package(…)'")
-    }
-
-    /// Finds the call that declares a target.
-    func target(_ name: String) throws(LocatedError) -> List {
-        var found: [List] = []
-        for kind in ["target", "executableTarget"] {
-            for index in places(of: [".", kind, "("]) where !isDependency(index) {
-                guard let call = list(at: index + 2), let value = value("name", in: call), value.count == 1,
-                    isString(value.lowerBound), text(value.lowerBound) == name
-                else { continue }
-                found.append(call)
-            }
-        }
-        if found.count == 1 { return found[0] }
-        let targets = (try? package()).flatMap { value("targets", in: $0.arguments) }
-        let isMention = { isString($0) && text($0) == name }
-        let mention = targets?.first(where: isMention) ?? tokens.indices.first(where: isMention)
-        throw found.count > 1
-            ? error("target '\(name)' is declared more than once", at: found[1].start)
-            : error("target '\(name)' isn't declared by a literal '.target(name: \"\(name)\", …)'", at: mention)
-    }
-
-    /// Returns whether `.target(` is an element of `dependencies: […]`.
-    private func isDependency(_ index: Int) -> Bool {
-        guard let bracket = file.bracket(around: index) else { return false }
-        return text(bracket) == "[" && text(bracket - 1) == ":" && text(bracket - 2) == "dependencies"
-    }
-
-    // MARK: Editing
-
-    private static let packageOrder = [
-        "name", "defaultLocalization", "platforms", "pkgConfig", "providers", "products", "traits", "dependencies",
-        "targets", "swiftLanguageModes", "swiftLanguageVersions", "cLanguageStandard", "cxxLanguageStandard",
-    ]
-    private static let targetOrder = [
-        "name", "dependencies", "path", "exclude", "sources", "resources", "publicHeadersPath", "packageAccess",
-        "cSettings", "cxxSettings", "swiftSettings", "linkerSettings", "plugins",
-    ]
-
-    /// Adds an element to an array argument of a target or of the package. If the argument is missing, adds it, too.
-    mutating func add(_ element: String, to label: String, of target: String?) throws(LocatedError) {
-        let call = if let target { try self.target(target) } else { try package().arguments }
-        if let array = array(label, in: call) { return append(element, to: array) }
-        let value = value(label, in: call)
-        // A package without this argument sets its targets elsewhere.
-        if value != nil || label == "targets" {
-            let owner = target.map { "target '\($0)'" } ?? "the package"
-            throw error("'\(label):' of \(owner) isn't a literal array", at: value?.lowerBound ?? call.start)
-        }
-        insert("\(label): [\(element)]", in: target == nil ? Self.packageOrder : Self.targetOrder, into: call)
-    }
-
-    private mutating func insert(_ argument: String, in order: [String], into call: List) {
-        let label = argument.prefix { $0 != ":" }
-        let later = order.drop { $0 != label }
-        let index = call.items.firstIndex { later.contains(text($0.lowerBound)) } ?? call.items.count
-        insert(argument, at: index, into: call)
-    }
-
-    mutating func append(_ element: String, to list: List) { insert(element, at: list.items.count, into: list) }
+    mutating func replace(item: Range<Int>, with text: String) { replace(file.bytes(item), with: text) }
 
     /// Appends lines to the file.
     mutating func append(lines: String) {
@@ -148,45 +107,52 @@ struct ManifestEditor {
         replace(bytes.count..<bytes.count, with: (isClosed ? "" : "\n") + lines)
     }
 
-    private mutating func insert(_ text: String, at index: Int, into list: List) {
+    /// Adds an element to an array argument of a target or of the package. If the argument is missing, adds it, too.
+    mutating func add(_ element: String, to label: String, of target: String?) throws(LocatedError) {
+        let call = if let target { try self.target(target) } else { try package().call }
+        if let array = array(label, in: call) { return append(element, to: array) }
+        let value = value(label, in: call)
+        // A package without this argument sets its targets elsewhere.
+        if value != nil || label == "targets" {
+            let owner = target.map { "target '\($0)'" } ?? "the package"
+            throw error("'\(label):' of \(owner) isn't a literal array", at: value?.lowerBound ?? call)
+        }
+        // Swift requires this order: the platforms or dependencies follow the name, and the plugins are last.
+        let items = items(call)
+        let first = items.prefix { ["name", "defaultLocalization"].contains(file.mark($0.lowerBound)) }
+        insert("\(label): [\(element)]", at: label == "plugins" ? items.count : first.count, into: call)
+    }
+
+    mutating func append(_ element: String, to list: Int) { insert(element, at: items(list).count, into: list) }
+
+    private mutating func insert(_ text: String, at index: Int, into list: Int) {
         guard index > 0 else {
-            let inside = tokens[list.start].end..<tokens[list.end].start
+            let inside = file.tokens[list].end..<file.tokens[file.end(ofBracket: list) ?? list + 1].start
             let isBlank = bytes[inside].allSatisfy { $0 <= 0x20 }
-            return replace(isBlank ? inside : inside.lowerBound..<inside.lowerBound, with: Self.inOneLine(text))
+            return replace(isBlank ? inside : inside.lowerBound..<inside.lowerBound, with: text)
         }
-        let previous = list.items[index - 1]
-        let end = tokens[previous.upperBound - 1].end
-        guard file.line(previous.lowerBound) > file.line(list.start) else {
-            return replace(end..<end, with: ", \(Self.inOneLine(text))")
-        }
-        let lineStart = startOfLine(tokens[previous.lowerBound].start)
-        let indentation = String(
-            decoding: bytes[lineStart...].prefix { $0 == 0x20 || $0 == 0x09 }, as: UTF8.self)
-        let line = "\n\(text)".replacing("\n", with: "\n\(indentation)")
-        let hasComma = self.text(previous.upperBound) == ","
+        let previous = items(list)[index - 1]
+        let (start, end) = (file.bytes(previous).lowerBound, file.bytes(previous).upperBound)
+        guard file.line(previous.lowerBound) > file.line(list) else { return replace(end..<end, with: ", \(text)") }
+        let indentation = bytes[startOfLine(start)...].prefix { $0 == 0x20 || $0 == 0x09 }
+        let line = "\n\(String(decoding: indentation, as: UTF8.self))\(text)"
+        let hasComma = file.mark(previous.upperBound) == ","
         // A comment after the previous item stays there.
-        let position = endOfLine(hasComma ? tokens[previous.upperBound].end : end)
-        guard let position else { return replace(end..<end, with: ",\(line)") }
+        guard let position = endOfLine(hasComma ? file.tokens[previous.upperBound].end : end) else {
+            return replace(end..<end, with: ",\(line)")
+        }
         replace(position..<position, with: hasComma ? "\(line)," : line)
         if !hasComma { replace(end..<end, with: ",") }
     }
 
-    private static func inOneLine(_ text: String) -> String {
-        text.replacing("(\n    ", with: "(").replacing("\n    ", with: " ")
-    }
-
-    mutating func replaceItem(_ item: Range<Int>, with text: String) {
-        replace(tokens[item.lowerBound].start..<tokens[item.upperBound - 1].end, with: text)
-    }
-
     /// Removes an item and the comma that separates it. If the item has its own line, removes the line.
-    mutating func remove(_ index: Int, from list: List) {
-        let item = list.items[index]
-        var (start, end) = (tokens[item.lowerBound].start, tokens[item.upperBound - 1].end)
-        if text(item.upperBound) == "," {
-            end = tokens[item.upperBound].end
-        } else if index > 0, endOfLine(tokens[item.lowerBound - 1].end, withComment: false) != nil {
-            start = tokens[item.lowerBound - 1].start
+    mutating func remove(_ index: Int, from list: Int) {
+        let item = items(list)[index]
+        var (start, end) = (file.bytes(item).lowerBound, file.bytes(item).upperBound)
+        if file.mark(item.upperBound) == "," {
+            end = file.tokens[item.upperBound].end
+        } else if index > 0, endOfLine(file.tokens[item.lowerBound - 1].end, withComment: false) != nil {
+            start = file.tokens[item.lowerBound - 1].start
         }
         let lineStart = startOfLine(start)
         if bytes[lineStart..<start].allSatisfy({ $0 <= 0x20 }), let lineEnd = endOfLine(end) {
@@ -231,7 +197,7 @@ extension ManifestEditor: SelfTesting {
             }
             + .each("testRemovesItems", removals, named: { "\($0.1) of \($0.0)" }) { text, index, expected in
                 var editor = editor(text)
-                editor.remove(index, from: try requireNotNil(editor.list(at: 0)))
+                editor.remove(index, from: 0)
                 expectEqual(editor.edited, expected)
             }
     }
@@ -298,7 +264,7 @@ extension ManifestEditor: SelfTesting {
         for text in ["let p = Package(name: \"P\")", "// Package(\nvar p: Package = Package(\n  name: \"P\")"] {
             let package = try editor(text).package()
             expectEqual(package.name, "p", text)
-            expectEqual(package.arguments.items.count, 1, text)
+            expectEqual(editor(text).items(package.call).count, 1, text)
         }
         let error = expectThrows(LocatedError.self) { _ = try editor("let p: Package = .init(name: \"P\")").package() }
         expectEqual(error?.message, "there is no 'let package = Package(…)'")

@@ -11,85 +11,76 @@ struct ManifestPlan {
     /// A Boolean value that indicates whether the additions form a block that clients don't evaluate.
     let isLibrary: Bool
     private let hasBlock: Bool
-    /// The targets whose builds run the tests. If `Tested` runs them, the array is empty.
+    /// The names of the targets whose builds run the tests.
     private let users: [String]
 
     init(facts: PackageFacts, target: PackageFacts.Target, editor: ManifestEditor) {
         self.facts = facts
         self.target = target
-        hasBlock = !editor.places(of: Self.blockStart).isEmpty
+        hasBlock = !editor.brackets(after: Self.blockStart).isEmpty
         // If the package already uses InClassTesting with literals, it keeps them.
         isLibrary = hasBlock || facts.hasLibraryProduct && !facts.targets.contains(where: \.hasLibrary)
-        users = isLibrary ? [] : facts.users(of: target)
+        let users = isLibrary ? [] : facts.users(of: target)
+        self.users = users.isEmpty ? ["Tested"] : users
     }
 
-    private static let blockStart = ["let", "tested", "=", "["]
+    private static let blockStart = ["let", "tested", "="]
+    /// The platform that InClassTesting requires on macOS.
+    private static let platform = ".macOS(\"15.0\")"
 
     private var product: String { ".product(name: \"InClassTesting\", package: \"\(facts.dependency)\")" }
-    var plugin: String { ".plugin(name: \"InClassTests\", package: \"\(facts.dependency)\")" }
+    private var plugin: String { ".plugin(name: \"InClassTests\", package: \"\(facts.dependency)\")" }
 
-    /// The users that don't apply the plugin.
-    private var places: [String] {
-        users.filter { name in facts.targets.contains { $0.name == name && !$0.hasPlugin } }
-    }
-
-    var makesTested: Bool { isLibrary ? !hasBlock : users.isEmpty && facts.tested == nil }
-
-    private var isTested: Bool { facts.tested.map { $0.hasPlugin && $0.dependencies.contains(target.name) } ?? false }
-
-    var isEmpty: Bool { additions.isEmpty }
-
-    var summary: String {
-        let names = (users.isEmpty ? ["Tested"] : users).map { "'\($0)'" }.joined(separator: ", ")
-        return "'\(target.name)' depends on InClassTesting; its tests run in the build of \(names)"
+    /// A Boolean value that indicates whether the target `Tested` is added.
+    var makesTested: Bool {
+        isLibrary ? !hasBlock : users == ["Tested"] && !facts.targets.contains { $0.name == "Tested" }
     }
 
     /// The folder of the target `Tested`, outside the folders of other targets.
     var testedFolder: String {
         let usual = "Sources/Tested"
-        return facts.folders.contains { "\(facts.root)/\(usual)".hasPrefix("\($0)/") } ? "Tested" : usual
+        return facts.targets.contains { "\(facts.root)/\(usual)".hasPrefix("\($0.folder)/") } ? "Tested" : usual
     }
 
-    /// The platform that InClassTesting requires on macOS.
-    private static let platform = ".macOS(\"15.0\")"
+    private var testedPath: String { testedFolder == "Tested" ? " path: \"Tested\"," : "" }
 
-    /// The declaration of the target whose build runs the tests.
-    private func testedTarget(_ dependencies: String) -> String {
-        """
-        .target(
-            name: "Tested", dependencies: \(dependencies),\(testedFolder == "Tested" ? " path: \"Tested\"," : "")
-            plugins: [\(plugin)])
-        """
+    var summary: String {
+        let names = users.map { "'\($0)'" }.joined(separator: ", ")
+        return "'\(target.name)' depends on InClassTesting; its tests run in the build of \(names)"
     }
+
+    var isEmpty: Bool { additions.isEmpty }
 
     /// The elements to add to array arguments of targets. A missing name stands for the package.
     private var additions: [(element: String, label: String, target: String?)] {
         var additions: [(element: String, label: String, target: String?)] = []
         if !target.hasLibrary { additions.append((product, "dependencies", target.name)) }
-        additions += places.map { (plugin, "plugins", $0) }
         if makesTested {
-            additions.append((testedTarget("[\"\(target.name)\"]"), "targets", nil))
-        } else if users.isEmpty, !isTested {
-            additions.append(("\"\(target.name)\"", "dependencies", "Tested"))
+            let dependencies = "dependencies: [\"\(target.name)\"],\(testedPath)"
+            additions.append((".target(name: \"Tested\", \(dependencies) plugins: [\(plugin)])", "targets", nil))
+        }
+        for user in facts.targets where users.contains(user.name) {
+            if !user.dependencies.contains(target.name) {
+                additions.append(("\"\(target.name)\"", "dependencies", user.name))
+            }
+            if !user.hasPlugin { additions.append((plugin, "plugins", user.name)) }
         }
         return additions
     }
 
     func edit(_ editor: inout ManifestEditor) throws(LocatedError) {
         if isLibrary { return try editBlock(&editor) }
-        try requirePlatform(&editor)
-        for addition in additions { try editor.add(addition.element, to: addition.label, of: addition.target) }
-    }
-
-    /// Raises the package's minimum version of macOS to that of InClassTesting.
-    private func requirePlatform(_ editor: inout ManifestEditor) throws(LocatedError) {
-        guard let arguments = try? editor.package().arguments, platforms(editor, arguments) != nil else { return }
-        let item = editor.array("platforms", in: arguments)?.items.first { editor.text($0).hasPrefix(".macOS(") }
-        if let item {
-            editor.replaceItem(item, with: Self.platform)
-        } else {
-            try editor.add(Self.platform, to: "platforms", of: nil)
+        if let call = try? editor.package().call, platforms(editor, call) != nil {
+            let old = editor.array("platforms", in: call).flatMap { list in
+                editor.items(list).first { editor.text($0).hasPrefix(".macOS(") }
+            }
+            if let old {
+                editor.replace(item: old, with: Self.platform)
+            } else {
+                try editor.add(Self.platform, to: "platforms", of: nil)
+            }
         }
+        for addition in additions { try editor.add(addition.element, to: addition.label, of: addition.target) }
     }
 
     /// The additions to write by hand into a manifest that can't be edited.
@@ -97,7 +88,7 @@ struct ManifestPlan {
         var lines = ["write by hand"]
         if isLibrary {
             let package = try? editor.package()
-            let platforms = package.flatMap { self.platforms(editor, $0.arguments) }
+            let platforms = package.flatMap { self.platforms(editor, $0.call) }
             lines = [
                 "move the dependency on InClassTesting to the end of the manifest, into this block:",
                 block(package: package?.name ?? "package", dependency: ".package(…)", platforms: platforms),
@@ -113,37 +104,36 @@ struct ManifestPlan {
     }
 
     private func editBlock(_ editor: inout ManifestEditor) throws(LocatedError) {
-        if let place = editor.places(of: Self.blockStart).first, let names = editor.list(at: place + 3) {
+        if let names = editor.brackets(after: Self.blockStart).first {
             return editor.append("\"\(target.name)\"", to: names)
         }
-        let package = try editor.package()
-        guard let (dependencies, index) = editor.dependency(facts.identity) else {
+        let (name, call) = try editor.package()
+        guard let (list, index) = editor.dependency(facts.identity) else {
             throw editor.error("'dependencies:' of the package doesn't name InClassTesting in a literal array")
         }
-        let dependency = editor.text(dependencies.items[index])
-        let platforms = platforms(editor, package.arguments)
-        if dependencies.items.count > 1 {
-            editor.remove(index, from: dependencies)
-        } else if let index = package.arguments.items.firstIndex(where: { $0.contains(dependencies.start) }) {
-            editor.remove(index, from: package.arguments)
+        let items = editor.items(list)
+        let dependency = editor.text(items[index])
+        let platforms = platforms(editor, call)
+        if items.count > 1 {
+            editor.remove(index, from: list)
+        } else if let index = editor.items(call).firstIndex(where: { $0.contains(list) }) {
+            editor.remove(index, from: call)
         }
-        editor.append(lines: "\n" + block(package: package.name, dependency: dependency, platforms: platforms))
+        editor.append(lines: "\n" + block(package: name, dependency: dependency, platforms: platforms))
     }
 
     /// The platforms of the package's own checkout. Nil if they equal those of the package or are unknown.
-    private func platforms(_ editor: ManifestEditor, _ arguments: ManifestEditor.List) -> String? {
-        guard editor.value("platforms", in: arguments) != nil else { return Self.platform }
-        guard let platforms = editor.array("platforms", in: arguments)?.items.map({ editor.text($0) }) else {
-            return nil
-        }
+    private func platforms(_ editor: ManifestEditor, _ call: Int) -> String? {
+        guard editor.value("platforms", in: call) != nil else { return Self.platform }
+        guard let list = editor.array("platforms", in: call) else { return nil }
+        let platforms = editor.items(list).map(editor.text)
         let system = platforms.first { $0.hasPrefix(".macOS(") }
         if let version = system?.firstMatch(of: /[0-9]+/), (Int(version.output) ?? 0) >= 15 { return nil }
         return (platforms.filter { $0 != system } + [Self.platform]).joined(separator: ", ")
     }
 
-    private func block(package: String, dependency: String, platforms: String? = nil) -> String {
+    private func block(package: String, dependency: String, platforms: String?) -> String {
         let line = platforms.map { "    \(package).platforms = [\($0)]\n" } ?? ""
-        let tested = testedTarget("tested.map { .target(name: $0) }").replacing("\n", with: "\n        ")
         let block = """
             // In-class tests. SwiftPM checks this package out into 'checkouts' if another one depends on its address, and
             // reads its manifest in "/" to choose a version. Other packages need nothing of this.
@@ -155,27 +145,101 @@ struct ManifestPlan {
                     target.swiftSettings = (target.swiftSettings ?? []) + [.define("SELF_TESTS")]
                 }
                 \(package).targets.append(
-                    \(tested))
+                    .target(
+                        name: "Tested", dependencies: tested.map { .target(name: $0) },\(testedPath)
+                        plugins: [\(plugin)]))
             }
 
             """
-        return facts.isAtLeast([6, 2]) ? block : "#if compiler(>=6.2)\n\(block)#endif\n"
+        return facts.version.lexicographicallyPrecedes([6, 2]) ? "#if compiler(>=6.2)\n\(block)#endif\n" : block
     }
 }
 
-extension ManifestEditor {
-    /// Finds the package's dependency on a package with this identity.
-    func dependency(_ identity: String) -> (list: List, index: Int)? {
-        guard let package = try? package(), let list = array("dependencies", in: package.arguments) else { return nil }
-        let index = list.items.firstIndex { item in
-            text(item.lowerBound) == "."
-                && item.contains { token in
-                    var name = FileAccess.name(of: text(token)).lowercased()
-                    if name.hasSuffix(".git") { name.removeLast(4) }
-                    return name == identity
-                }
+// MARK: - Facts
+
+/// The facts about a package that the command plugin passes to `swift package testlogger init`.
+struct PackageFacts {
+    struct Target {
+        var name: String
+        /// The name of the program that the target is built into, or nil for a library.
+        var program: String?
+        var folder = ""
+        var sources: [String] = []
+        /// A Boolean value that indicates whether the target depends on InClassTesting directly.
+        var hasLibrary = false
+        /// A Boolean value that indicates whether the target applies the plugin `InClassTests`.
+        var hasPlugin = false
+        /// The direct and indirect dependencies of the target.
+        var dependencies: Set<String> = []
+    }
+
+    var root = ""
+    /// The words after `init`.
+    var words: [String] = []
+    /// The version in the first line of the manifest, such as `5.9.0`.
+    var toolsVersion = ""
+    /// The name of this package in `.product(name:package:)`.
+    var dependency = ""
+    /// The last part of the package's path or address.
+    var identity = ""
+    var hasLibraryProduct = false
+    /// The command that runs SwiftPM in a separate build folder.
+    var swift: [String] = []
+    /// The Swift targets that can be tested, and those that use such a target.
+    var targets: [Target] = []
+    /// The names of all targets.
+    var names: [String] = []
+
+    /// Reads lines with a key, a tab and a value. The lines after a target's name belong to the target.
+    init(_ text: String) {
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "\t", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { continue }
+            let last = targets.count - 1
+            switch parts[0] {
+            case "root": root = parts[1]
+            case "word": words.append(parts[1])
+            case "tools-version": toolsVersion = parts[1]
+            case "dependency": dependency = parts[1]
+            case "identity": identity = parts[1]
+            case "library-product": hasLibraryProduct = true
+            case "swift": swift.append(parts[1])
+            case "name": names.append(parts[1])
+            case "target": targets.append(Target(name: parts[1]))
+            case "program": targets[last].program = parts[1]
+            case "folder": targets[last].folder = parts[1]
+            case "source": targets[last].sources.append(parts[1])
+            case "library": targets[last].hasLibrary = true
+            case "plugin": targets[last].hasPlugin = true
+            case "uses": targets[last].dependencies.insert(parts[1])
+            default: break
+            }
         }
-        return index.map { (list, $0) }
+    }
+
+    /// The numbers of the tools version.
+    var version: [Int] { Self.numbers(toolsVersion[...]) }
+
+    /// Returns the numbers of a version without zeros at the end.
+    static func numbers(_ version: Substring) -> [Int] {
+        let numbers = version.split(separator: ".").map { Int($0) ?? 0 }
+        return Array(numbers[..<((numbers.lastIndex { $0 != 0 } ?? -1) + 1)])
+    }
+
+    /// The targets that may be tested, libraries first.
+    var candidates: [Target] {
+        let candidates = targets.filter { $0.name != "Tested" || !$0.hasPlugin }
+        return candidates.filter { $0.program == nil } + candidates.filter { $0.program != nil }
+    }
+
+    /// Returns the targets whose builds test a target: the programs that use it. If there are none, returns a library
+    /// that applies the plugin, or else the libraries that no other library uses.
+    func users(of target: Target) -> [String] {
+        let users = targets.filter { $0.dependencies.contains(target.name) && $0.name != "Tested" }
+        let programs = users.filter { $0.program != nil }
+        if !programs.isEmpty { return programs.map(\.name) }
+        if let user = users.first(where: \.hasPlugin) { return [user.name] }
+        return users.filter { user in !users.contains { $0.dependencies.contains(user.name) } }.map(\.name)
     }
 }
 
@@ -220,8 +284,8 @@ extension ManifestPlan: SelfTesting {
         identity\tinclasstesting
 
         """
-    private static let library = "target\tA\nfolder\t/p/Sources/A\nany-folder\t/p/Sources/A\n"
-    private static let program = "target\tapp\nprogram\tapp\nuses\tA\n"
+    private static let library = "target\tA\nfolder\t/p/Sources/A\n"
+    private static let program = "target\tapp\nfolder\t/p/Sources/app\nprogram\tapp\nuses\tA\n"
 
     /// Creates the plan for the first target, and the edited manifest, or nil if nothing changes.
     private static func edit(_ lines: String, _ manifest: String) throws -> (ManifestPlan, String?) {
@@ -275,6 +339,9 @@ extension ManifestPlan: SelfTesting {
         let second = "let targets: [Target] = [.target(name: \"A\"), .target(name: \"Tested\", dependencies: [\"B\"])]"
         expectTrue(try edit(library + tested, second).1?.contains("[\"B\", \"A\"]") ?? false, "a second target")
         expectNil(try edit(library + "library\tyes\n\(tested)uses\tA\n", second).1)
+        // A target with this name may exist for another purpose.
+        let own = try edit(library + "target\tTested\nuses\tA\n", second).1 ?? ""
+        expectTrue(own.contains("dependencies: [\"B\"], plugins: [.plugin("), own)
     }
 
     private static func testHidesAdditionsFromClients() throws {

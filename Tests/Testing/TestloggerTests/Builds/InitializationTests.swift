@@ -356,7 +356,7 @@ extension PackageTests.InitializationTests {
             let rows = [
                 ("Listed", ".target(name: \"Listed\", sources: [\"Listed.swift\"])", "target 'Listed' doesn't compile"),
                 ("Made", "make(\"Made\")", "Package.swift:10:20: error: target 'Made' isn't declared by a literal"),
-                ("Whole", ".target(name: \"Whole\", path: \".\")", "a target has the whole package as its folder"),
+                ("Whole", ".target(name: \"Whole\", path: \".\")", "overlapping sources"),
             ]
             for (name, target, message) in rows {
                 let package = try package(name, target, source: name == "Whole" ? "Whole.swift" : nil)

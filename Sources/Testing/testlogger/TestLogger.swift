@@ -160,18 +160,16 @@ struct TestLogger {
             print("slowest: \(result.test.name) (\(TerminalText.duration(result.nanoseconds)))")
         }
         printSummary(runner, nanoseconds)
+        let style = options.style(root: SubjectFinder.here.root)
         if options.run.isAccepting {
-            let paths = options.paths(root: SubjectFinder.here.root)
             if runner.tally.notRun > 0 || Interruption.reason != nil {
                 // The other tests may expect other values.
                 print("nothing was accepted, because not all tests finished")
-            } else if !Acceptance.apply(runner, lines: options.lines, paths: paths) {
+            } else if !Acceptance.apply(runner, lines: options.lines, style: style) {
                 return .notRun
             }
         }
-        if options.fixesLists, !ListFixes.apply(runner.listFixes, paths: options.paths(root: SubjectFinder.here.root)) {
-            return .notRun
-        }
+        if options.fixesLists, !ListFixes.apply(runner.listFixes, style: style) { return .notRun }
         if status == .failed { printProgram() }
         return finish(status)
     }
@@ -223,15 +221,14 @@ struct TestLogger {
     /// Finds the modules to test, and replaces paths of sources with the modules' own paths.
     private mutating func findModules() throws -> [ModuleDescription] {
         let finder = SubjectFinder.here
-        let sources = options.lines.map(\.path) + options.sources
+        let sources = options.places.map(\.path)
         let modules =
             !options.subjects.isEmpty
             ? try finder.find(options.subjects) : try sources.isEmpty ? finder.all() : finder.find(sources: sources)
         let known = modules.flatMap(\.sources)
-        options.lines = options.lines.map { line in
-            ChosenLine(path: SubjectFinder.spelling(of: line.path, among: known), line: line.line)
+        options.places = options.places.map { place in
+            ChosenLine(path: SubjectFinder.spelling(of: place.path, among: known), line: place.line)
         }
-        options.sources = options.sources.map { SubjectFinder.spelling(of: $0, among: known) }
         return modules
     }
 
@@ -275,7 +272,7 @@ struct TestLogger {
             }
             return
         }
-        if options.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
+        if options.style.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
         print(tally.line(nanoseconds: nanoseconds, isStable: options.run.isStable))
     }
 

@@ -23,11 +23,11 @@ package enum GitHubAnnotations {
 
     /// Returns the annotations as lines for the output of a step.
     ///
-    /// - Parameter paths: The form of paths, which should be relative to the checkout.
-    package static func lines(of record: RunRecord, _ paths: PathStyle) -> [String] {
+    /// - Parameter style: The form of paths, which should be relative to the checkout.
+    package static func lines(of record: RunRecord, _ style: TextStyle) -> [String] {
         func annotation(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int = 0) -> Annotation {
             let notes = issue.notes.map(DiagnosticText.escaped)
-            let callers = issue.callers.map { "called from \(paths.text($0))" }
+            let callers = issue.callers.map { "called from \(style.text($0))" }
             let lines = [DiagnosticText.message(for: issue, of: test)] + notes + callers
             return Annotation(
                 place: issue.knownPlace, title: title, message: lines.joined(separator: "\n"),
@@ -59,15 +59,15 @@ package enum GitHubAnnotations {
             warnings.append(Annotation(place: warning.place, message: DiagnosticText.escaped(warning.text)))
         }
         // Annotations of equal rank stay in the order of the run.
-        return errors.sorted { $0.rank < $1.rank }.prefix(countMax).map { line(.error, $0, paths) }
-            + warnings.prefix(countMax).map { line(.warning, $0, paths) }
+        return errors.sorted { $0.rank < $1.rank }.prefix(countMax).map { line(.error, $0, style) }
+            + warnings.prefix(countMax).map { line(.warning, $0, style) }
     }
 
-    private static func line(_ severity: Severity, _ annotation: Annotation, _ paths: PathStyle) -> String {
+    private static func line(_ severity: Severity, _ annotation: Annotation, _ style: TextStyle) -> String {
         var properties: [(name: String, value: String)] = []
         if let place = annotation.place {
             properties += [
-                ("file", paths.text(place.path)), ("line", String(place.line)), ("col", String(place.column)),
+                ("file", style.text(place.path)), ("line", String(place.line)), ("col", String(place.column)),
             ]
         }
         if !annotation.title.isEmpty { properties.append(("title", annotation.title)) }
@@ -141,7 +141,7 @@ extension GitHubAnnotations: SelfTesting {
 
     private static func testAnnotatesAnInterruptedRun() {
         expectEqual(
-            lines(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true)).joinedLines,
+            lines(of: SampleRun.record, SampleRun.style).joinedLines,
             #"""
             ::error file=Sources/Stack.swift,line=8,col=9,title=Stack.testCrash::crashed with SIGILL: Index out of range (Stack.testCrash)%0Acalled from Sources/Stack.swift:2:1
             ::error title=Stack.testHang::Timed out
@@ -165,7 +165,7 @@ extension GitHubAnnotations: SelfTesting {
         let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")
         let warnings = Array(repeating: RunEvent.warning(warning), count: 12)
         let record = SampleRun.record(of: results.map(RunEvent.ended) + warnings)
-        let lines = lines(of: record, PathStyle())
+        let lines = lines(of: record, TextStyle())
         expectEqual(lines.count, 20)
         expectEqual(lines.filter { $0.hasPrefix("::warning file=/a,line=1,col=1::w") }.count, 10)
         let titles = lines.prefix(10).compactMap { $0.split(separator: ".").last?.dropLast(1) }

@@ -7,27 +7,25 @@ package struct GitHubSummary {
     /// The maximum size of a step's summary in bytes.
     package static let byteCountMax = 1 << 20
 
-    private let paths: PathStyle
+    private let style: TextStyle
 
     private func text(_ issue: TestIssue) -> String { Self.escaped(DiagnosticText.message(for: issue, of: nil)) }
 
     private func text(_ place: SourcePlace?) -> String {
-        place.map { Self.escaped(paths.text($0)) } ?? ""
+        place.map { Self.escaped(style.text($0)) } ?? ""
     }
 
     /// Returns the page, which is shorter than GitHub's limit.
     ///
-    /// - Parameters:
-    ///   - paths: The form of paths, which should be relative to the checkout.
-    ///   - isStable: A Boolean value that indicates whether times are left out.
-    package static func text(of record: RunRecord, _ paths: PathStyle, isStable: Bool = false) -> String {
+    /// - Parameter style: The form of paths, which should be relative to the checkout.
+    package static func text(of record: RunRecord, _ style: TextStyle) -> String {
         let isRed = record.tally.isRed || !record.running.isEmpty || record.earlyReason != nil
         let open = record.running.count + record.waiting.count
         var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
-        text += record.tally.line(nanoseconds: record.nanoseconds, isStable: isStable)
+        text += record.tally.line(nanoseconds: record.nanoseconds, isStable: style.isStable)
         if open > 0 { text += "; \(open) without a result" }
         if let reason = record.earlyReason { text += "; ended early: \(escaped(reason))" }
-        return text + "\n" + GitHubSummary(paths: paths).sections(of: record)
+        return text + "\n" + GitHubSummary(style: style).sections(of: record)
     }
 
     /// Makes all sections, which together are shorter than GitHub's limit.
@@ -112,7 +110,7 @@ extension GitHubSummary: SelfTesting {
 
     private static func testSummarizesAnInterruptedRun() {
         expectEqual(
-            text(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true), isStable: true),
+            text(of: SampleRun.record, SampleRun.style),
             ##"""
             ## In-class tests failed
 
@@ -159,7 +157,7 @@ extension GitHubSummary: SelfTesting {
     private static func testSummarizesASuccessfulRun() {
         var record = SampleRun.record(of: [.ended(SampleRun.result("testA", .passed))])
         record.nanoseconds = 3_100_000
-        expectEqual(text(of: record, PathStyle()), "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
+        expectEqual(text(of: record, TextStyle()), "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
     }
 
     private static func testStaysBelowTheLimit() {
@@ -172,7 +170,7 @@ extension GitHubSummary: SelfTesting {
         let flaky = SampleRun.result("testC", .passed) { $0.earlierAttempts = [failed] }
         let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: issue.knownReason ?? "")
         let events: [RunEvent] = [.ended(failed), .ended(known), .ended(flaky), .warning(warning)]
-        let text = text(of: SampleRun.record(of: (0..<120).flatMap { _ in events }), PathStyle())
+        let text = text(of: SampleRun.record(of: (0..<120).flatMap { _ in events }), TextStyle())
         expectLessThan(text.utf8.count, byteCountMax)
         expectGreaterThan(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
         expectTrue(text.contains("\nand "), "what is left out is counted")

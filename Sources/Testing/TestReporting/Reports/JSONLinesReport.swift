@@ -26,16 +26,9 @@ import TestEvents
 package struct JSONLinesReport {
     package static let version = 1
 
-    private let paths: PathStyle
-    private let isStable: Bool
+    private let style: TextStyle
 
-    /// Creates a report.
-    ///
-    /// - Parameter isStable: A Boolean value that indicates whether times are left out.
-    package init(paths: PathStyle = PathStyle(), isStable: Bool = false) {
-        self.paths = paths
-        self.isStable = isStable
-    }
+    package init(_ style: TextStyle) { self.style = style }
 
     /// Returns the lines of an event without their newlines.
     package func lines(for event: RunEvent) -> [String] {
@@ -118,7 +111,7 @@ package struct JSONLinesReport {
 
     /// Returns milliseconds with six decimal places, or nil for stable output.
     private func milliseconds(_ nanoseconds: Int) -> JSONNumber? {
-        isStable ? nil : JSONNumber(json: DecimalText.milliseconds(nanoseconds))
+        style.isStable ? nil : JSONNumber(json: DecimalText.milliseconds(nanoseconds))
     }
 
     private static func object(_ test: PlannedTest) -> JSONObject {
@@ -126,7 +119,7 @@ package struct JSONLinesReport {
     }
 
     private func object(_ place: SourcePlace) -> JSONObject {
-        ["file": paths.text(place.path), "line": place.line, "column": place.column]
+        ["file": style.text(place.path), "line": place.line, "column": place.column]
     }
 }
 
@@ -207,7 +200,7 @@ extension JSONLinesReport: SelfTesting {
     }
 
     private static func testReportsAnInterruptedRun() {
-        let report = JSONLinesReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
+        let report = JSONLinesReport(SampleRun.style)
         expectEqual(
             (SampleRun.events.flatMap(report.lines) + [report.summary(of: SampleRun.record)]).joinedLines,
             #"""
@@ -241,7 +234,7 @@ extension JSONLinesReport: SelfTesting {
     }
 
     private static func testTimesAreInMilliseconds() {
-        let report = JSONLinesReport()
+        let report = JSONLinesReport(TextStyle())
         let ended = RunEvent.ended(SampleRun.result("testA", .passed))
         var record = SampleRun.record(of: [ended])
         record.nanoseconds = 2_000_000_000

@@ -11,13 +11,11 @@ import TestEvents
 package struct JUnitReport {
     package struct Options: Sendable {
         /// The form of paths. Readers create links from paths that are relative to the repository.
-        package var paths = PathStyle()
+        package var style = TextStyle()
         /// Properties of the run, such as its seed, for every suite.
         package var properties: [(name: String, value: String)] = []
         /// The beginning of the run in ISO 8601.
         package var timestamp: String?
-        /// A Boolean value that indicates whether times are left out.
-        package var isStable = false
         /// The maximum size of the report in bytes. Further captured output is left out. GitLab refuses more than 30 MB.
         package var byteCountMax = 24 << 20
         /// The maximum size in bytes of the lines about one test's issues.
@@ -96,7 +94,7 @@ package struct JUnitReport {
                 "testcase",
                 [
                     ("classname", suiteName), ("name", uniqueName(of: test, in: suite)),
-                    ("file", place.map { options.paths.text($0.path) }), ("line", place.map { String($0.line) }),
+                    ("file", place.map { options.style.text($0.path) }), ("line", place.map { String($0.line) }),
                     ("time", time(attempt.nanoseconds)),
                     ("status", entry.result == nil && !entry.hasBegun ? "notrun" : nil),
                 ], children: children.isEmpty ? nil : children))
@@ -115,7 +113,7 @@ package struct JUnitReport {
         return unique
     }
 
-    private func time(_ nanoseconds: Int) -> String? { options.isStable ? nil : DecimalText.seconds(nanoseconds) }
+    private func time(_ nanoseconds: Int) -> String? { options.style.isStable ? nil : DecimalText.seconds(nanoseconds) }
 
     private func properties(_ properties: [(name: String, value: String)]) -> [XMLElement] {
         if properties.isEmpty { return [] }
@@ -145,7 +143,7 @@ package struct JUnitReport {
 
     /// Returns the lines of all issues, as in a terminal.
     private func body(of failures: [TestIssue], _ test: PlannedTest?) -> String {
-        let text = DiagnosticText(paths: options.paths)
+        let text = DiagnosticText(options.style)
         var body = ""
         for (index, issue) in failures.enumerated() {
             guard body.utf8.count < options.issueByteCountMax else {
@@ -186,11 +184,11 @@ package struct JUnitReport {
             var children = properties(options.properties) + suite.cases
             // JUnit has no element for warnings. Readers show this element with the suite's errors.
             if index == suites.count - 1, !warnings.isEmpty {
-                let text = DiagnosticText(paths: options.paths)
+                let text = DiagnosticText(options.style)
                 let lines = warnings.flatMap { text.lines(for: $0).prefix(1) }
                 children.append(XMLElement("system-err", content: lines.joined(separator: "\n")))
             }
-            let timestamp = ("timestamp", options.isStable ? nil : options.timestamp)
+            let timestamp = ("timestamp", options.style.isStable ? nil : options.timestamp)
             elements.append(
                 XMLElement("testsuite", [("name", suite.name)] + counts([suite]) + [timestamp], children: children))
         }
@@ -216,8 +214,7 @@ extension JUnitReport: SelfTesting {
 
     private static func testReportsAnInterruptedRun() {
         var options = JUnitReport.Options()
-        options.paths = PathStyle(root: SampleRun.root, isRelative: true)
-        options.isStable = true
+        options.style = SampleRun.style
         expectEqual(
             text(of: SampleRun.record, options),
             #"""

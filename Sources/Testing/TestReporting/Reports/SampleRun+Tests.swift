@@ -4,7 +4,12 @@
 import TestEvents
 
 enum SampleRun {
-    static let root = "/repo"
+    /// Relative paths, and no times.
+    static var style: TextStyle {
+        var style = TextStyle(root: "/repo", isRelative: true)
+        style.isStable = true
+        return style
+    }
 
     static func test(_ name: String, type: String = "Stack", list: String = "unit") -> PlannedTest {
         PlannedTest(typeName: type, testName: name, testType: list, module: "Stacks")

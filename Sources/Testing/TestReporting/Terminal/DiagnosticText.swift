@@ -3,12 +3,22 @@
 
 import TestEvents
 
-/// The form of printed paths.
-package struct PathStyle: Equatable, Sendable {
+/// The form of printed text.
+package struct TextStyle: Equatable, Sendable {
     /// The folder that relative paths start from, or an empty text.
     package var root: String
     /// A Boolean value that indicates whether every path inside the root is relative, as in output that tests compare.
     package var isRelative: Bool
+    /// A Boolean value that indicates whether times are left out, so that two runs print the same text.
+    package var isStable = false
+    package var verbosity = Verbosity.summary
+    /// A Boolean value that indicates whether severities are coloured.
+    package var isColoured = false
+    /// A Boolean value that indicates whether flaky tests are errors.
+    package var failsOnFlaky = false
+    /// A Boolean value that indicates whether the replacement for a literal follows a failed comparison. Only Xcode
+    /// reads this line: Emacs mistakes `x.swift:3:5-3` for a file name, and Vim loses the column.
+    package var showsReplacements = false
 
     package init(root: String = "", isRelative: Bool = false) {
         self.root = root
@@ -31,26 +41,20 @@ package struct PathStyle: Equatable, Sendable {
 package enum Severity: String, Sendable { case error, warning, note }
 
 package struct DiagnosticText: Sendable {
-    package var paths: PathStyle
-    /// A Boolean value that indicates whether the replacement for a literal follows a failed comparison. Only Xcode
-    /// reads this line: Emacs mistakes `x.swift:3:5-3` for a file name, and Vim loses the column.
-    private let showsReplacements: Bool
+    private let style: TextStyle
 
-    package init(paths: PathStyle, showsReplacements: Bool = false) {
-        self.paths = paths
-        self.showsReplacements = showsReplacements
-    }
+    package init(_ style: TextStyle) { self.style = style }
 
     /// Returns one line in the compiler's form, without its newline.
     package func line(_ severity: Severity, at place: SourcePlace, _ message: String) -> String {
         let message = Self.withoutPlaces(message, isMessage: true)
-        return "\(paths.text(place)): \(severity.rawValue): \(message)"
+        return "\(style.text(place)): \(severity.rawValue): \(message)"
     }
 
     /// Returns the lines of an issue: the actual and expected values, then a note for each detail.
     package func lines(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> [String] {
         var lines = [line(.error, at: issue.place, Self.message(for: issue, of: test, module: module))]
-        if let fixIt = issue.fixIt, showsReplacements || fixIt.end == fixIt.start {
+        if let fixIt = issue.fixIt, style.showsReplacements || fixIt.end == fixIt.start {
             lines.append(self.line(for: fixIt))
         }
         for note in issue.notes { lines.append(line(.note, at: issue.place, Self.harmless(note))) }
@@ -60,12 +64,14 @@ package struct DiagnosticText: Sendable {
 
     /// Returns the lines about the attempts before the last. If the test passed in the end, they are a separate
     /// diagnostic, otherwise notes.
-    package func lines(forAttemptsOf result: TestResult, flakySeverity: Severity) -> [String] {
+    func lines(forAttemptsOf result: TestResult) -> [String] {
+        if result.earlierAttempts.isEmpty { return [] }
         let failed = result.earlierAttempts.enumerated().filter { $0.element.outcome == .failed }
         var lines: [String] = []
         var told = result.issues.failures.worst
         if result.isFlaky, let issue = failed.lazy.compactMap(\.element.issues.failures.worst).first {
-            lines.append(line(flakySeverity, at: issue.place, Self.flakyMessage(for: result, after: issue)))
+            let severity: Severity = style.failsOnFlaky ? .error : .warning
+            lines.append(line(severity, at: issue.place, Self.flakyMessage(for: result, after: issue)))
             told = issue
         } else if result.outcome == .failed, failed.count == result.earlierAttempts.count, let issue = told {
             let count = failed.count + 1
@@ -97,7 +103,7 @@ package struct DiagnosticText: Sendable {
 
     private func line(for fixIt: SourceFixIt) -> String {
         let end = fixIt.end == fixIt.start ? "" : "-\(fixIt.end.line):\(fixIt.end.column)"
-        return "\(paths.text(fixIt.start))\(end): fixit: \(Self.fixItText(fixIt.text))"
+        return "\(style.text(fixIt.start))\(end): fixit: \(Self.fixItText(fixIt.text))"
     }
 
     /// Returns a message on one line: `got 4 instead of expected 5 for count after push (Stack.testPush)`. For an issue
@@ -202,7 +208,7 @@ extension DiagnosticText: SelfTesting {
         ]
             + .each("testShortensPathsThatEditorsCannotRead", paths, named: { "\($0.path) of \($0.root)" }) {
                 row in
-                expectEqual(PathStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
+                expectEqual(TextStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
             }
             + .each("testQuotesTextThatResemblesDiagnostics", quoted) { expectEqual(harmless($0), $1) }
             + .each("testSeparatesNumbersAfterQuotesFromColons", numbered) { message, text in
@@ -213,7 +219,7 @@ extension DiagnosticText: SelfTesting {
             }
     }
 
-    private static let plain = DiagnosticText(paths: PathStyle())
+    private static let plain = DiagnosticText(TextStyle())
     private static let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
     private static let test = PlannedTest(typeName: "Stack", testName: "testPush", testType: "unit", module: "M")
 
@@ -275,8 +281,10 @@ extension DiagnosticText: SelfTesting {
         issue.fixIt = SourceFixIt(start: start, end: end, text: "4")
         let error = "/s.swift:3:4: error: got 4 instead of expected 5 (module M)"
         expectEqual(plain.lines(for: issue, of: nil, module: "M"), [error])
+        var style = TextStyle()
+        style.showsReplacements = true
         expectEqual(
-            DiagnosticText(paths: PathStyle(), showsReplacements: true).lines(for: issue, of: nil, module: "M"),
+            DiagnosticText(style).lines(for: issue, of: nil, module: "M"),
             [error, "/s.swift:3:9-3:10: fixit: 4"])
     }
 

@@ -17,65 +17,39 @@ package enum Verbosity: Int, Comparable, Sendable {
 }
 
 package struct TerminalText: Sendable {
-    private let text: DiagnosticText
-    private let verbosity: Verbosity
-    /// A Boolean value that indicates whether times are left out, so that two runs print the same text.
-    private let isStable: Bool
-    /// A Boolean value that indicates whether severities are coloured.
-    private let isColoured: Bool
-    /// A Boolean value that indicates whether flaky tests are errors.
-    private let failsOnFlaky: Bool
+    private let style: TextStyle
+    private var text: DiagnosticText { DiagnosticText(style) }
 
-    package init(
-        paths: PathStyle, verbosity: Verbosity, isStable: Bool = false, isColoured: Bool = false,
-        failsOnFlaky: Bool = false, showsReplacements: Bool = false
-    ) {
-        self.failsOnFlaky = failsOnFlaky
-        text = DiagnosticText(paths: paths, showsReplacements: showsReplacements)
-        self.verbosity = verbosity
-        self.isStable = isStable
-        self.isColoured = isColoured
-    }
+    package init(_ style: TextStyle) { self.style = style }
 
     /// Returns the lines to print for an event.
     package func lines(for event: RunEvent) -> [String] {
         switch event {
-        case .planned:
-            return []
-        case .began(let test):
-            return verbosity >= .progress ? ["begin \(test.name)"] : []
-        case .ended(let result):
-            return lines(for: result)
-        case .failedLate(let test, let issue):
-            return text.lines(for: issue, of: test).map { coloured($0) }
-        case .moduleIssue(let module, let issue):
-            return text.lines(for: issue, of: nil, module: module).map { coloured($0) }
-        case .warning(let warning):
-            return text.lines(for: warning).map { coloured($0) }
+        case .planned: []
+        case .began(let test): style.verbosity >= .progress ? ["begin \(test.name)"] : []
+        case .ended(let result): lines(for: result)
+        case .failedLate(let test, let issue): text.lines(for: issue, of: test).map(coloured)
+        case .moduleIssue(let module, let issue): text.lines(for: issue, of: nil, module: module).map(coloured)
+        case .warning(let warning): text.lines(for: warning).map(coloured)
         }
     }
 
     private func lines(for result: TestResult) -> [String] {
-        var lines: [String] = []
-        for issue in result.issues where issue.knownReason == nil {
-            lines += text.lines(for: issue, of: result.test).map { coloured($0) }
-        }
-        if !result.earlierAttempts.isEmpty {
-            lines += text.lines(forAttemptsOf: result, flakySeverity: failsOnFlaky ? .error : .warning).map {
-                coloured($0)
-            }
-        }
+        var lines = result.issues.failures.flatMap { text.lines(for: $0, of: result.test) }
+        lines = (lines + text.lines(forAttemptsOf: result)).map(coloured)
         if result.outcome == .failed {
             lines += DiagnosticText.captured(result.output, omittedCount: result.omittedOutputCount)
         }
         let isNews = result.outcome == .skipped || result.isFlaky || result.issues.contains { $0.knownReason != nil }
-        if verbosity >= .tests || verbosity == .summary && isNews { lines.append(outcomeLine(for: result)) }
+        if style.verbosity >= .tests || style.verbosity == .summary && isNews {
+            lines.append(outcomeLine(for: result))
+        }
         return lines
     }
 
     private func outcomeLine(for result: TestResult) -> String {
         var line = "\(result.isFlaky ? "flaky" : result.outcome.rawValue) \(result.test.name)"
-        if !isStable, result.outcome != .skipped { line += " (\(Self.duration(result.nanoseconds)))" }
+        if !style.isStable, result.outcome != .skipped { line += " (\(Self.duration(result.nanoseconds)))" }
         if result.outcome == .skipped, let reason = result.skipReason {
             line += " because \(DiagnosticText.harmless(reason))"
         }
@@ -101,7 +75,7 @@ package struct TerminalText: Sendable {
     }
 
     private func coloured(_ line: String) -> String {
-        guard isColoured else { return line }
+        guard style.isColoured else { return line }
         for (severity, colour) in [(": error: ", "31"), (": warning: ", "35"), (": note: ", "90")] {
             if let start = line.firstRange(of: severity) {
                 let word = line[start].dropFirst(2).dropLast(1)
@@ -165,7 +139,9 @@ extension TerminalText: SelfTesting {
 
     private static var results: [(name: String, text: TerminalText, result: TestResult, lines: [String])] {
         func text(_ verbosity: Verbosity, failsOnFlaky: Bool = false, isColoured: Bool = false) -> TerminalText {
-            TerminalText(paths: PathStyle(), verbosity: verbosity, isColoured: isColoured, failsOnFlaky: failsOnFlaky)
+            var style = TextStyle()
+            (style.verbosity, style.failsOnFlaky, style.isColoured) = (verbosity, failsOnFlaky, isColoured)
+            return TerminalText(style)
         }
         let (quiet, summary, tests) = (text(.quiet), text(.summary), text(.tests))
         let failed = failure(1, got: "1")

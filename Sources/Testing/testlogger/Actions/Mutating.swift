@@ -8,15 +8,12 @@ import TestSupervision
 final class Mutating {
     private let options: CommandLineOptions
     private let runOptions: RunOptions
-    /// The selected lines, and the selected sources with the line 0.
-    private let places: [ChosenLine]
     /// The number of mutants with each outcome, and of all mutants.
     private var counts: [MutantOutcome: Int] = [:]
     private var total = 0
 
     init(_ options: CommandLineOptions, _ runOptions: RunOptions) {
         self.options = options
-        places = options.lines + options.sources.map { ChosenLine(path: $0, line: 0) }
         var runOptions = runOptions
         // Lines, changes and shards select mutants, not tests.
         runOptions.choice.lines = []
@@ -47,12 +44,13 @@ final class Mutating {
 
     private func complain(_ error: any Error, _ module: ModuleDescription) {
         guard let place = (error as? MutantError)?.place else { return TestLogger.complain("\(error)") }
-        let text = DiagnosticText(paths: options.paths(root: module.root))
+        let text = DiagnosticText(options.style(root: module.root))
         TestLogger.complain(text.line(.error, at: place, "\(error)"), severity: nil)
     }
 
     private func chosenSources(_ module: ModuleDescription) -> [String] {
         if module.target.isEmpty { return [] }
+        let places = options.places
         return module.sources.filter { source in places.isEmpty || places.contains { $0.names(source) } }
     }
 
@@ -62,7 +60,7 @@ final class Mutating {
         if sources.isEmpty { return }
         let trials = try MutantTrials(module, options: runOptions)
         defer { showProgress("") }
-        let terminal = options.terminal(options.paths(root: module.root))
+        let terminal = TerminalText(options.style(root: module.root))
         showProgress("running the tests without a mutant")
         var mutants = try trials.mutants(of: sources) { event in
             if case .ended(let result) = event, result.outcome != .failed { return }
@@ -70,8 +68,8 @@ final class Mutating {
         }
         var generator = SeededGenerator(seed: options.run.shuffleSeed ?? 1)
         mutants = mutants.shuffled(using: &generator).filter { mutant in
-            let lines = places.filter { $0.names(mutant.place.path) }.map(\.line)
-            return places.isEmpty || lines.contains(0) || lines.contains(mutant.place.line)
+            options.places.isEmpty
+                || options.places.contains { $0.names(mutant.place.path) && [0, mutant.place.line].contains($0.line) }
         }
         if let shard = options.run.choice.shard {
             mutants = shard.part(of: Array(mutants.indices)) { "\($0)" }.map { mutants[$0] }
@@ -102,7 +100,7 @@ final class Mutating {
     }
 
     private func showProgress(_ text: String) {
-        TestLogger.showProgress(options.verbosity > .quiet ? text : "")
+        TestLogger.showProgress(options.style.verbosity > .quiet ? text : "")
     }
 
     private func verdict(after elapsed: Duration) -> ExitStatus {

@@ -11,9 +11,9 @@ enum Acceptance {
     ///
     /// - Parameter lines: The lines whose values are accepted, or an empty array for all values.
     /// - Returns: false if a file can't be written.
-    static func apply(_ runner: SubjectRunner, lines: [ChosenLine], paths: PathStyle) -> Bool {
+    static func apply(_ runner: SubjectRunner, lines: [ChosenLine], style: TextStyle) -> Bool {
         let chosen = runner.fixes.filter { fix in lines.isEmpty || lines.contains { isMeant(fix, by: $0) } }
-        let text = DiagnosticText(paths: paths)
+        let text = DiagnosticText(style)
         var isComplete = true
         for path in Set(chosen.map(\.path)).sorted() {
             var single: [LiteralFix] = []
@@ -31,7 +31,7 @@ enum Acceptance {
             do {
                 guard try LiteralFix.apply(single, to: path) else {
                     throw UsageError(
-                        description: "\(paths.text(path)) has changed since the build; nothing was accepted in it")
+                        description: "\(style.text(path)) has changed since the build; nothing was accepted in it")
                 }
                 for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
             } catch {
@@ -79,8 +79,8 @@ enum ListFixes {
     /// Writes the insertions into their files, and prints a note for each.
     ///
     /// - Returns: false if a file couldn't be written.
-    static func apply(_ fixes: [SourceFixIt], paths: PathStyle) -> Bool {
-        let text = DiagnosticText(paths: paths)
+    static func apply(_ fixes: [SourceFixIt], style: TextStyle) -> Bool {
+        let text = DiagnosticText(style)
         if fixes.isEmpty { print("nothing to add: all tests are in lists") }
         var isComplete = true
         for path in Set(fixes.map(\.start.path)).sorted() {

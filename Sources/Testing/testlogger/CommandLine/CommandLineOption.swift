@@ -107,13 +107,13 @@ struct CommandLineOption: Sendable {
 
     private static func verbosity(_ verbosity: Verbosity) -> Setter {
         { options, _ in
-            options.verbosity = max(options.verbosity, verbosity)
+            options.style.verbosity = max(options.style.verbosity, verbosity)
             return nil
         }
     }
 
     private static func marker(_ options: inout CommandLineOptions, _ text: String) -> (String, [String])? {
-        (options.marker, options.verbosity) = (text, .quiet)
+        (options.marker, options.style.verbosity) = (text, .quiet)
         return nil
     }
 
@@ -167,7 +167,7 @@ struct CommandLineOption: Sendable {
         .init(
             "--retries N", "run a failed test up to N times more; one that then passes is flaky",
             number(\.run.retryCount, of: "further attempts", allowsZero: true)),
-        .init("--fail-on-flaky", "exit with status 1 if a test is flaky", flag(\.failsOnFlaky)),
+        .init("--fail-on-flaky", "exit with status 1 if a test is flaky", flag(\.style.failsOnFlaky)),
         .init("--repeat N", "run everything N times", number(\.repetitionCount, of: "runs")),
         .init("--until-failure", "run everything until a test fails, at most --repeat N times", flag(\.isUntilFailure)),
         .init(

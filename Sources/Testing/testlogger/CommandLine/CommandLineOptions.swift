@@ -45,10 +45,9 @@ struct CommandLineOptions {
     var subjects: [String] = []
     /// All other words: options, their values, and places in sources.
     var optionWords: [String] = []
-    /// The places in the sources whose tests are to run.
-    var lines: [ChosenLine] = []
-    /// The sources to create mutants of.
-    var sources: [String] = []
+    /// The places in the sources whose tests are to run or whose mutants are to be created. The line of a whole source is 0.
+    var places: [ChosenLine] = []
+    var lines: [ChosenLine] { places.filter { $0.line > 0 } }
     /// The options of each run. `runOptions` completes them.
     var run = RunOptions()
     var filters: [String] = []
@@ -57,10 +56,10 @@ struct CommandLineOptions {
     var isExact = false
     /// The result of a run without tests, or nil for the usual result.
     var emptyChoice: EmptyChoice?
-    var verbosity = Verbosity.summary
+    /// The form of printed text, which `style(root:)` completes.
+    var style = TextStyle()
     /// The maximum number of workers, or 0 for the number of processors.
     var jobCount = 0
-    var failsOnFlaky = false
     /// The maximum number of runs.
     var repetitionCount = 1
     var isUntilFailure = false
@@ -101,10 +100,13 @@ struct CommandLineOptions {
         var isEndOfOptions = false
         while let word = rest.popFirst() {
             guard word.hasPrefix("-"), word != "-", !isEndOfOptions else {
-                let line = ChosenLine(word)
-                let isSource = line != nil || word.hasSuffix(".swift")
-                if let line { lines.append(line) } else if isSource { sources.append(word) }
-                if isSource { optionWords.append(word) } else { subjects.append(word) }
+                let source = word.hasSuffix(".swift") ? ChosenLine(path: word, line: 0) : nil
+                if let place = ChosenLine(word) ?? source {
+                    places.append(place)
+                    optionWords.append(word)
+                } else {
+                    subjects.append(word)
+                }
                 continue
             }
             if word == "--" {
@@ -165,7 +167,7 @@ struct CommandLineOptions {
         }
         if isMutating { return }
         if given.contains("--budget") { throw UsageError(description: "option '--budget' needs '--mutants'") }
-        guard let source = sources.first else { return }
+        guard let source = places.first(where: { $0.line == 0 })?.path else { return }
         throw UsageError(description: "'\(source)' has no line; write '\(source):LINE', or add '--mutants'")
     }
 
@@ -230,9 +232,16 @@ struct CommandLineOptions {
         return run
     }
 
-    /// Returns the form of paths that belong to a package in this folder.
-    func paths(root: String, isRelative: Bool? = nil) -> PathStyle {
-        PathStyle(root: root, isRelative: isRelative ?? run.isStable)
+    /// Returns the form of text about a package in this folder.
+    func style(root: String, isRelative: Bool = false) -> TextStyle {
+        var style = style
+        style.root = root
+        style.isStable = run.isStable
+        style.isRelative = isRelative || run.isStable
+        style.showsReplacements = Environment.isXcode
+        let isUsual = isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
+        style.isColoured = colour == .always || colour != .never && isUsual
+        return style
     }
 }
 
@@ -262,13 +271,13 @@ extension CommandLineOptions: SelfTesting {
         expectEqual(options.run.choice.testTypes, ["slow", "unit"])
         expectEqual(options.filters, ["a"])
         expectEqual(options.exclusions, ["b"])
-        expectEqual(options.verbosity, .tests)
+        expectEqual(options.style.verbosity, .tests)
         expectEqual(options.run.timeoutMilliseconds, 50)
         expectEqual(options.subjects, ["M", "-x"])
         expectEqual(
             options.optionWords,
             ["--test-type", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50"])
-        expectEqual(try CommandLineOptions(["-vv", "-v"]).verbosity, .progress)
+        expectEqual(try CommandLineOptions(["-vv", "-v"]).style.verbosity, .progress)
         expectEqual(try CommandLineOptions(["--shuffle", "7", "M"]).run.shuffleSeed, 7)
         expectEqual(try CommandLineOptions(["--shuffle", "M"]).subjects, ["M"])
         expectEqual(try CommandLineOptions(["--shuffle", "M"]).wordAfterShuffle, "M")
@@ -281,7 +290,7 @@ extension CommandLineOptions: SelfTesting {
         expectEqual(try CommandLineOptions(["--color", "never"]).colour, .never)
         expectEqual(try CommandLineOptions(["--no-tests", "fail"]).emptyChoice, .fail)
         let mutants = try CommandLineOptions(["--mutants", "S.swift", "T.swift:4", "M", "--budget", "9"])
-        expectEqual(mutants.sources, ["S.swift"])
+        expectEqual(mutants.places.map { "\($0.path):\($0.line)" }, ["S.swift:0", "T.swift:4"])
         expectEqual(mutants.optionWords, ["--mutants", "S.swift", "T.swift:4", "--budget", "9"])
         expectEqual(mutants.budgetSeconds, 9)
         expectEqual(try CommandLineOptions(["-j", "2", "-v"]).given, ["--jobs", "--verbose"])

@@ -10,23 +10,25 @@ final class RequestedReports {
     /// The record of the run so far.
     private(set) var record = RunRecord()
     private let options: CommandLineOptions
-    private let paths: PathStyle
+    private let style: TextStyle
     private let json: JSONLinesReport?
     private var jsonText = ""
     private let timestamp = RequestedReports.timestamp
     /// The form of paths that are relative to GitHub's checkout, or nil outside of GitHub.
-    private let workspace: PathStyle?
+    private let workspace: TextStyle?
     /// The token that ends a block of lines that GitHub must not interpret.
     private let guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
 
     /// Prepares the reports that the options and the environment request.
     init(_ options: CommandLineOptions, root: String) {
         self.options = options
-        paths = options.paths(root: root, isRelative: true)
-        json = options.jsonPath.map { [paths] _ in JSONLinesReport(paths: paths, isStable: options.run.isStable) }
+        var style = options.style(root: root, isRelative: true)
+        style.showsReplacements = false
+        self.style = style
+        json = options.jsonPath == nil ? nil : JSONLinesReport(style)
         let isOnGitHub = options.isOnGitHub || Environment.value(of: "GITHUB_ACTIONS") == "true"
         let folder = Environment.value(of: "GITHUB_WORKSPACE") ?? root
-        workspace = isOnGitHub ? options.paths(root: folder, isRelative: true) : nil
+        workspace = isOnGitHub ? options.style(root: folder, isRelative: true) : nil
     }
 
     /// A Boolean value that indicates whether no report is requested.
@@ -68,16 +70,14 @@ final class RequestedReports {
         if let workspace, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
             // All steps of a job share this file.
             let before = (try? FileAccess.contents(of: path)) ?? []
-            let text = GitHubSummary.text(of: record, workspace, isStable: options.run.isStable)
-            write(text, to: path, before: before)
+            write(GitHubSummary.text(of: record, workspace), to: path, before: before)
         }
         if let failure { throw failure }
     }
 
     private var junitText: String {
         var junit = JUnitReport.Options()
-        junit.paths = paths
-        junit.isStable = options.run.isStable
+        junit.style = style
         junit.timestamp = timestamp
         if let seed = options.run.shuffleSeed { junit.properties = [("seed", "\(seed)")] }
         return JUnitReport.text(of: record, junit)

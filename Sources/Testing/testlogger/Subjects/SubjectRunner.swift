@@ -131,7 +131,7 @@ final class SubjectRunner {
         // A build that ends early also ends the linker, whose failure then has no other cause.
         if Interruption.signal != nil { return add(.notRun) }
         let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
-        let text = DiagnosticText(paths: options.paths(root: module.root))
+        let text = DiagnosticText(options.style(root: module.root))
         if case .refused(let output) = error {
             print(text.line(.error, at: manifest, "the tests of module '\(module.module)' can't be linked"))
             for line in DiagnosticText.captured(Array(output.utf8), omittedCount: 0) { print(line) }
@@ -152,10 +152,10 @@ final class SubjectRunner {
     }
 
     private func test(_ module: ModuleDescription, _ runOptions: RunOptions) {
-        let paths = options.paths(root: module.root)
-        let terminal = options.terminal(paths)
+        let style = options.style(root: module.root)
         var runOptions = runOptions
-        runOptions.reportsOnlyNews = options.verbosity < .tests && options.run.slowMilliseconds == 0 && reports.isEmpty
+        runOptions.reportsOnlyNews =
+            style.verbosity < .tests && options.run.slowMilliseconds == 0 && reports.isEmpty
         let run = TestRun(module, options: runOptions) { [self, runOptions] event in
             if case .planned(_, let tests) = event, options.run.isListing {
                 for test in tests { print(test.name) }
@@ -169,7 +169,7 @@ final class SubjectRunner {
             if case .warning(let warning) = event, let fix = warning.fixIt, !listFixes.contains(fix) {
                 listFixes.append(fix)
             }
-            show(event, on: terminal)
+            show(event, style)
             // Print in the order of the tests' own output, and before a test can end this process.
             if options.run.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
         }
@@ -184,32 +184,32 @@ final class SubjectRunner {
             for mistake in run.lineMistakes where !lineMistakes.contains(mistake) { lineMistakes.append(mistake) }
             if options.run.leavesProfiles { printCoverage(module) }
             tally = tally + result
-            if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
+            if result.isRed || style.failsOnFlaky && result.flaky > 0 { add(.failed) }
             // A test that didn't run hasn't passed.
             if Interruption.signal != nil { return add(.notRun) }
             if result.planned == 0 {
-                noteAbsence(module, run.plan, paths)
+                noteAbsence(module, run.plan, style)
             } else {
-                warnOfTypes(module, run.plan, terminal)
+                warnOfTypes(module, run.plan, style)
             }
         }
     }
 
     /// Adds an event to the reports and prints its lines.
-    private func show(_ event: RunEvent, on terminal: TerminalText) {
+    private func show(_ event: RunEvent, _ style: TextStyle) {
         if !options.run.isListing { reports.add(event) }
-        if options.printsText { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+        if options.printsText { for line in reports.printable(TerminalText(style).lines(for: event)) { print(line) } }
     }
 
     private func printCoverage(_ module: ModuleDescription) {
         attempt {
             let (files, path) = try CoverageReport(module).finish()
-            let paths = options.paths(root: module.root, isRelative: true)
+            let style = options.style(root: module.root, isRelative: true)
             for file in files where file.lineCount > 0 {
                 let percentage = file.reachedCount * 100 / file.lineCount
-                print("coverage: \(percentage) % of \(file.lineCount) lines of \(paths.text(file.path))")
+                print("coverage: \(percentage) % of \(file.lineCount) lines of \(style.text(file.path))")
             }
-            print("coverage: by line in \(paths.text(path))")
+            print("coverage: by line in \(style.text(path))")
         }
     }
 
@@ -217,9 +217,9 @@ final class SubjectRunner {
         module.module.isEmpty ? module.executable : "module '\(module.module)'"
     }
 
-    private func noteAbsence(_ module: ModuleDescription, _ plan: [PlannedTest], _ paths: PathStyle) {
+    private func noteAbsence(_ module: ModuleDescription, _ plan: [PlannedTest], _ style: TextStyle) {
         let name = name(of: module)
-        let text = DiagnosticText(paths: paths)
+        let text = DiagnosticText(style)
         // A build step only warns, because it knows one module, and another module may contain the selected tests.
         if let (place, what) = options.packageChoices.obstacle(in: plan, of: name, chosen: options.run.choice.testTypes)
         {
@@ -235,10 +235,10 @@ final class SubjectRunner {
         print(text.line(.warning, at: place, "\(what); a type lists its tests in testSelectors"))
     }
 
-    private func warnOfTypes(_ module: ModuleDescription, _ plan: [PlannedTest], _ terminal: TerminalText) {
+    private func warnOfTypes(_ module: ModuleDescription, _ plan: [PlannedTest], _ style: TextStyle) {
         if options.run.isListing { return }
         for (place, what) in options.packageChoices.misspeltTypes(in: plan, of: name(of: module)) {
-            show(.warning(SourceWarning(place: place, text: what)), on: terminal)
+            show(.warning(SourceWarning(place: place, text: what)), style)
             tally.warnings += 1
         }
     }
@@ -291,23 +291,5 @@ extension SubjectRunner {
         execv(program, &arguments)
         TestLogger.complain(SystemError("start \(program)").description)
         return .notRun
-    }
-}
-
-extension CommandLineOptions {
-    /// Returns the printer of events.
-    func terminal(_ paths: PathStyle) -> TerminalText {
-        TerminalText(
-            paths: paths, verbosity: verbosity, isStable: run.isStable, isColoured: isColoured,
-            failsOnFlaky: failsOnFlaky,
-            showsReplacements: Environment.isXcode)
-    }
-
-    private var isColoured: Bool {
-        switch colour {
-        case .always: true
-        case .never: false
-        case .automatic, nil: isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
-        }
     }
 }

@@ -10,10 +10,14 @@ struct TestLogger: CommandPlugin {
         let tool = try context.tool(named: "testlogger").url
         if arguments.first == "init" {
             let facts = try Initialization(context: context, words: Array(arguments.dropFirst())).writeFacts()
-            return try run(tool, ["--init", facts.path])
+            try run(tool, ["--init", facts.path])
+            return
         }
         let (names, options) = try split(arguments, tool)
-        if options.contains("--help") || options.contains("-h") { return try run(tool, ["--help"]) }
+        if options.contains("--help") || options.contains("-h") {
+            try run(tool, ["--help"])
+            return
+        }
         let modules = try selectedModules(context, names, BuildLayout(tool: tool))
         var parameters = PackageManager.BuildParameters(configuration: .inherit)
         if options.contains("--coverage") {
@@ -51,11 +55,8 @@ struct TestLogger: CommandPlugin {
 
     /// Separates target names from options and their values. Only the tool itself can distinguish them.
     private func split(_ arguments: [String], _ tool: URL) throws -> (names: [String], options: [String]) {
-        let process = Process()
-        let data = try process.output(of: [tool.path, "--read-only"] + arguments)
-        // The tool has reported the error.
-        guard process.terminationStatus == 0 else { exit(process.terminationStatus) }
-        let words = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let output = try run(tool, ["--read-only"] + arguments, readsOutput: true)
+        let words = String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .dropLast().map(String.init)
         let parts = words.split(separator: "--", maxSplits: 1, omittingEmptySubsequences: false)
         return (Array(parts[0]), Array(parts[1]))
@@ -87,44 +88,32 @@ struct TestLogger: CommandPlugin {
         }
         return testable.filter { names.isEmpty ? $0.mayListTests : names.contains($0.target.name) }
     }
-
-    private func run(_ tool: URL, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = tool
-        process.arguments = arguments
-        // SwiftPM may end this process immediately. It could not end the tool then, so the tool watches this process.
-        process.environment = ProcessInfo.processInfo.environment.merging(["IN_CLASS_STARTER": "\(getpid())"]) { $1 }
-        endWithSwiftPM()
-        try process.run()
-        process.waitUntilExit()
-        // The tool has reported the error. Without the exit, SwiftPM would add its own line about a failed plugin.
-        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-            exit(process.terminationStatus)
-        }
-    }
 }
 
-/// Ends this program when SwiftPM has ended, because a signal that ends SwiftPM doesn't reach other processes.
-private func endWithSwiftPM() {
+/// Runs a program to its end. If it fails, exits with its status, because it has reported the error, and SwiftPM would add a
+/// line about a failed plugin.
+///
+/// - Returns: The standard output if it is read.
+@discardableResult
+private func run(_ program: URL, _ arguments: [String], readsOutput: Bool = false) throws -> Data {
+    // SwiftPM may end this process immediately. It could not end the tool then, so the tool watches this process, which
+    // ends when SwiftPM has ended, because a signal that ends SwiftPM doesn't reach other processes.
     let parent = getppid()
     Thread.detachNewThread {
         while getppid() == parent { usleep(100_000) }
         exit(1)
     }
-}
-
-extension Process {
-    /// Runs a program to its end and returns its standard output.
-    func output(of words: [String]) throws -> Data {
-        let output = Pipe()
-        executableURL = URL(filePath: words[0])
-        arguments = Array(words.dropFirst())
-        standardOutput = output
-        try run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        waitUntilExit()
-        return data
-    }
+    let process = Process()
+    process.executableURL = program
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(["IN_CLASS_STARTER": "\(getpid())"]) { $1 }
+    let pipe = readsOutput ? Pipe() : nil
+    if let pipe { process.standardOutput = pipe }
+    try process.run()
+    let output = try pipe?.fileHandleForReading.readToEnd()
+    process.waitUntilExit()
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else { exit(process.terminationStatus) }
+    return output ?? Data()
 }
 
 /// An error that ends the command, with a message for the user.
@@ -173,13 +162,14 @@ struct Initialization {
     }
 
     /// The command for SwiftPM with a separate build folder, because the package's folder is locked while a plugin runs. It
-    /// disables the sandbox, because a sandbox can't contain another sandbox.
+    /// ignores the variable for the build folder for the same reason, and disables the sandbox, because a sandbox can't
+    /// contain another sandbox.
     private var swift: [String] {
         get throws {
             [
-                try context.tool(named: "swift").url.path, "package", "--package-path",
-                context.package.directoryURL.path,
-                "--scratch-path", context.pluginWorkDirectoryURL.appending(path: "manifest").path,
+                "/usr/bin/env", "-u", "SWIFTPM_BUILD_DIR", try context.tool(named: "swift").url.path, "package",
+                "--package-path", context.package.directoryURL.path, "--scratch-path",
+                context.pluginWorkDirectoryURL.appending(path: "manifest").path,
                 "--manifest-cache", "none", "--disable-sandbox",
             ]
         }
@@ -188,13 +178,9 @@ struct Initialization {
     /// The targets that apply the plugin, and the names of dependencies. SwiftPM doesn't pass them to plugins.
     private var manifest: DumpedManifest {
         get throws {
-            let process = Process()
-            process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "SWIFTPM_BUILD_DIR" }
-            let data = try process.output(of: try swift + ["dump-package"])
-            guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-                throw Failure(description: "SwiftPM can't load the package; nothing was changed")
-            }
-            return try JSONDecoder().decode(DumpedManifest.self, from: data)
+            let words = try swift + ["dump-package"]
+            let output = try run(URL(filePath: words[0]), Array(words.dropFirst()), readsOutput: true)
+            return try JSONDecoder().decode(DumpedManifest.self, from: output)
         }
     }
 }

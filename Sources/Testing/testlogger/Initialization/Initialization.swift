@@ -11,8 +11,6 @@ struct Initialization {
     /// Prepares the package that a file of the command plugin describes.
     static func run(_ path: String) -> ExitStatus {
         Interruption.watchSignals()
-        // The plugin holds SwiftPM's lock on the build folder as long as it runs.
-        unsetenv("SWIFTPM_BUILD_DIR")
         do {
             let facts = PackageFacts(String(decoding: try FileAccess.contents(of: path), as: UTF8.self))
             try Initialization(facts: facts).run()
@@ -194,7 +192,7 @@ struct FileChange {
 
     /// Returns the change in the form of `diff -u`, before it is applied.
     func diff(root: String) -> String {
-        let name = PathStyle(root: root, isRelative: true).text(path)
+        let name = TextStyle(root: root, isRelative: true).text(path)
         let (oldName, oldPath) = old == nil ? ("/dev/null", "/dev/null") : ("a/\(name)", path)
         let words = ["diff", "-u", "-L", oldName, "-L", "b/\(name)", oldPath, "-"]
         // Some systems don't have the program.

@@ -85,13 +85,18 @@ import InClassTesting
 
 extension StringLiteral: SelfTesting {
     static var testSelectors: TestSelectors {
-        [
-            "testRejectsInvalidLiterals": testRejectsInvalidLiterals,
-            "testRoundTripsText": testRoundTripsText,
-            "testKeepsTheFormOfTheLiteral": testKeepsTheFormOfTheLiteral,
-        ]
+        ["testKeepsTheFormOfTheLiteral": testKeepsTheFormOfTheLiteral]
             + .each("testReadsLiteralsLikeTheCompiler", literals) { literal, text in
-                expectEqual(StringLiteral(literal)?.text, text, literal)
+                expectEqual(StringLiteral(literal)?.text, text)
+            }
+            + .each("testRejectsInvalidLiterals", invalidLiterals) { expectNil(StringLiteral($0)?.text) }
+            + .each("testRoundTripsText", texts) { text in
+                for form in forms {
+                    let written = try requireNotNil(StringLiteral(form), form).saying(text)
+                    let read = StringLiteral(written)
+                    expectTrue(read?.says(text) ?? false, written)
+                    expectEqual(read?.saying(text), written, "the same form")
+                }
             }
     }
 
@@ -107,36 +112,21 @@ extension StringLiteral: SelfTesting {
         ]
     }
 
-    private static func testRejectsInvalidLiterals() {
-        let rows = [
-            "", "\"", "a", "5", "\"a", "\"\\(a)\"", "\"\\x\"", "\"\\", "\"\\\"", "\"\\u{110000}\"", "\"\\u{}\"",
-            "\"\\u{1\"",
-            "\(quotes)\n a\n  \(quotes)", "\(quotes)\n a \(quotes)", "\(quotes)\n\\(a)\n\(quotes)", "#\"a\"#",
-        ]
-        for literal in rows { expectNil(StringLiteral(literal)?.text, literal) }
-    }
+    private static let invalidLiterals = [
+        "", "\"", "a", "5", "\"a", "\"\\(a)\"", "\"\\x\"", "\"\\", "\"\\\"", "\"\\u{110000}\"", "\"\\u{}\"",
+        "\"\\u{1\"",
+        "\(quotes)\n a\n  \(quotes)", "\(quotes)\n a \(quotes)", "\(quotes)\n\\(a)\n\(quotes)", "#\"a\"#",
+    ]
 
     private static let forms = [
         "\"\"", "\(quotes)\n\(quotes)", "\(quotes)\n\t  a\n\t  \(quotes)", "\(quotes)\r\n  \(quotes)",
     ]
 
-    private static func testRoundTripsText() throws {
-        let texts = [
-            "", "a", "\n", "a\n", "\na", "\n\n", " a \n  \n\t", "\"", "\"\"", quotes, quotes + "\"", quotes + quotes,
-            "a\(quotes)\n\(quotes)", "\\", "\\(a)", "\\\n", "\\\"", "\r\n", "a\rb",
-            "\0\u{1B}\u{7F}\u{85}\u{2028}\u{FEFF}é",
-            "\u{301}a\n\u{301}",
-        ]
-        for form in forms {
-            let literal = try requireNotNil(StringLiteral(form), form)
-            for text in texts {
-                let written = literal.saying(text)
-                let read = StringLiteral(written)
-                expectTrue(read?.says(text) ?? false, "\(written) for \(text)")
-                expectEqual(read?.saying(text), written, "the same form")
-            }
-        }
-    }
+    private static let texts = [
+        "", "a", "\n", "a\n", "\na", "\n\n", " a \n  \n\t", "\"", "\"\"", quotes, quotes + "\"", quotes + quotes,
+        "a\(quotes)\n\(quotes)", "\\", "\\(a)", "\\\n", "\\\"", "\r\n", "a\rb",
+        "\0\u{1B}\u{7F}\u{85}\u{2028}\u{FEFF}é", "\u{301}a\n\u{301}",
+    ]
 
     private static func testKeepsTheFormOfTheLiteral() {
         let texts = ["\"a\\nb\"", "\(quotes)\na\nb\n\(quotes)", "\(quotes)\n\t  a\n\t  b\n\t  \(quotes)"]

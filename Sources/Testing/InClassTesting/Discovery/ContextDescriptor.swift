@@ -70,63 +70,38 @@ struct ContextDescriptor {
         }
     }
 
-    /// Calls the type's metadata accessor.
-    func metatype(_ arguments: [UInt]) -> Result<Any.Type, MetadataRefusal> {
-        // SAFETY: the accessor takes a request (0: complete metadata, blocking) and up to three arguments in
-        // registers, or a pointer to more; it returns the metadata in the first register.
-        guard let pointer = UnsafeRawPointer(bitPattern: address.followed(12)) else {
-            return .failure(.unresolvable)
-        }
-        let accessor = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt, UInt, UInt) -> UInt).self)
-        // A register without an argument is ignored.
-        let padded = arguments + [0, 0, 0]
-        let metadata = arguments.withUnsafeBufferPointer { pointer in
-            arguments.count > 3
-                ? accessor(0, UInt(bitPattern: pointer.baseAddress), 0, 0)
-                : accessor(0, padded[0], padded[1], padded[2])
-        }
-        guard metadata != 0 else { return .failure(.unresolvable) }
-        return .success(unsafeBitCast(metadata, to: Any.Type.self))
+    /// Calls the metadata accessor of a type that isn't generic.
+    var metatype: Any.Type? {
+        // SAFETY: the accessor takes a request (0: complete metadata, blocking) and returns the metadata.
+        guard let pointer = UnsafeRawPointer(bitPattern: address.followed(12)) else { return nil }
+        let accessor = unsafeBitCast(pointer, to: (@convention(c) (UInt) -> UInt).self)
+        let metadata = accessor(0)
+        return metadata == 0 ? nil : unsafeBitCast(metadata, to: Any.Type.self)
+    }
+
+    /// Returns the type with the values of its generic parameters, in their order. The runtime finds the witness tables
+    /// that the type's constraints (`Key: Hashable`) require.
+    fileprivate func metatype(with arguments: [(key: GenericParameter, value: UInt)]) -> Any.Type? {
+        // The mangled name of the type with its own parameters, `yxq_G` after a reference: the byte 2 and the distance from
+        // the following number to the descriptor's address.
+        let name = "y\(arguments.map(\.key.mangled).joined())G\0"
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 13 + name.utf8.count, alignment: 8)
+        defer { memory.deallocate() }
+        memory.storeBytes(of: address, as: UInt.self)
+        memory.storeBytes(of: 2, toByteOffset: 8, as: UInt8.self)
+        memory.storeBytes(of: -9, toByteOffset: 9, as: Int32.self)
+        (memory + 13).copyMemory(from: Array(name.utf8), byteCount: name.utf8.count)
+        return resolvedType(UInt(bitPattern: memory + 8), in: address, arguments: arguments.map(\.value))
+            .map { unsafeBitCast($0, to: Any.Type.self) }
     }
 }
 
-/// A `GenericContextDescriptorHeader` with its parameters and requirements.
+/// A `GenericContextDescriptorHeader`: four 16-bit counts.
 struct GenericSignature {
     let address: UInt
 
-    // SAFETY: four 16-bit counts in a row: parameters, requirements, key arguments, flags.
-    private func count(at index: Int) -> Int {
-        Int(UnsafePointer<UInt16>(bitPattern: address)?[index] ?? 0)
-    }
-    var parameterCount: Int { count(at: 0) }
-    var hasPack: Bool { count(at: 3) & 1 != 0 }
-
-    /// Adds the witness tables that the type's constraints (`Key: Hashable`) require as arguments.
-    func withWitnessTables(_ metadata: [UInt], of type: ContextDescriptor) -> [UInt]? {
-        typealias Conforms = @convention(c) (UInt, UInt) -> UInt
-        let (requirementCount, keyArgumentCount) = (count(at: 1), count(at: 2))
-        guard keyArgumentCount > metadata.count else { return metadata }
-        guard let symbol = SystemSymbol.address(of: "swift_conformsToProtocol") else { return nil }
-        // SAFETY: a C function of the runtime that takes metadata and a protocol and returns a witness table.
-        let conforms = unsafeBitCast(symbol, to: Conforms.self)
-        var arguments = metadata + Array(repeating: 0, count: keyArgumentCount - metadata.count)
-        var next = metadata.count
-        // Each parameter takes one byte. The total is padded to a multiple of four.
-        let requirements = address + 8 + UInt((parameterCount + 3) & ~3)
-        for index in 0..<requirementCount where next < keyArgumentCount {
-            let requirement = requirements + UInt(index) * 12
-            let flags = requirement.offset()
-            guard flags & 0x1F == 0, flags & 0x80 != 0 else { continue }  // a protocol, and a key argument
-            // The lowest bit marks an indirect pointer, the next bit an Objective-C protocol.
-            guard let subject = resolvedType(requirement.followed(4), in: type.address, arguments: arguments)
-            else { return nil }
-            let witnessTable = conforms(subject, requirement.followedIndirectly(8))
-            guard witnessTable != 0 else { return nil }
-            arguments[next] = witnessTable
-            next += 1
-        }
-        return next == keyArgumentCount ? arguments : nil
-    }
+    var parameterCount: Int { Int(address.offset() & 0xFFFF) }
+    var hasPack: Bool { address.offset(at: 4) & 1 << 16 != 0 }
 }
 
 /// Returns the runtime's type for a mangled name, which may contain references relative to its own address.
@@ -197,7 +172,7 @@ struct ConformanceRecord {
 
     /// Creates the metatype with the arguments that the conformance's requirements fix.
     func metatype(of type: ContextDescriptor) -> Result<Any.Type, MetadataRefusal> {
-        guard type.isGeneric else { return type.metatype([]) }
+        guard type.isGeneric else { return type.metatype.map { .success($0) } ?? .failure(.unresolvable) }
         // Each requirement has flags, a parameter and the required type or protocol. Kind 1 is "same type".
         let requirements = address + 16 + (isRetroactive ? 4 : 0)
         var arguments: [GenericParameter: UInt] = [:]
@@ -212,9 +187,8 @@ struct ConformanceRecord {
         guard let generics = type.generics, arguments.count == generics.parameterCount else {
             return .failure(.unpinned)
         }
-        let metadata = arguments.sorted { $0.key < $1.key }.map(\.value)
-        guard let complete = generics.withWitnessTables(metadata, of: type) else { return .failure(.unresolvable) }
-        return type.metatype(complete)
+        let metatype = type.metatype(with: arguments.sorted { $0.key < $1.key })
+        return metatype.map { .success($0) } ?? .failure(.unresolvable)
     }
 }
 
@@ -236,6 +210,13 @@ struct GenericParameter: Hashable, Comparable {
         else { return nil }
         depth = isNested ? numbers[0] + 1 : 0
         index = isNested ? numbers[1] : numbers[0] + 1
+    }
+
+    /// The mangled form.
+    var mangled: String {
+        func number(_ value: Int) -> String { value > 0 ? "\(value - 1)_" : "_" }
+        if depth > 0 { return "qd\(number(depth - 1))\(number(index))" }
+        return index > 0 ? "q\(number(index - 1))" : "x"
     }
 
     static func < (one: Self, other: Self) -> Bool { (one.depth, one.index) < (other.depth, other.index) }

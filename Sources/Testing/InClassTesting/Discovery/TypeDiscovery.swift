@@ -74,7 +74,7 @@ enum TypeDiscovery {
             for address in stride(from: section.lowerBound, to: section.upperBound, by: 4) {
                 let descriptor = ContextDescriptor(address: address.followed() & ~3)
                 guard address.followed() & 3 == 0, descriptor.isSubclass, descriptor.overridesClassProperties,
-                    case .success(let metatype) = descriptor.metatype([]),
+                    let metatype = descriptor.metatype,
                     let type = cast(metatype, to: SelfTestingType.self),
                     seen.insert(ObjectIdentifier(metatype)).inserted
                 else { continue }
@@ -149,6 +149,20 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
         [
             "testIsFound": {
                 expectEqual(TypeDiscovery.displayName(Self.self), "PinnedTable<Int, String>.Row<Array<Int>>")
+            }
+        ]
+    }
+}
+
+/// Generic types in each other, with more parameters than the runtime passes in registers.
+private enum Level<A, B: Hashable, C> { final class Below<D, E: Comparable> { struct Bottom<F> where F: Sequence {} } }
+
+extension Level.Below.Bottom: SelfTesting where A == Int, B == String, C == Bool, D == [A], E == Int, F == Set<Int> {
+    static var testSelectors: TestSelectors {
+        [
+            "testIsFound": {
+                let name = "Level<Int, String, Bool>.Below<Array<Int>, Int>.Bottom<Set<Int>>"
+                expectEqual(TypeDiscovery.displayName(Self.self), name)
             }
         ]
     }

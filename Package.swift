@@ -68,12 +68,16 @@ let package = Package(
                 intent: .custom(verb: "testlogger", description: "Run in-class tests, or 'init' a package for them")),
             dependencies: ["testlogger"]),
         .systemLibrary(name: "CStackAddress"),
-        .target(name: "PlistStreaming", dependencies: ["CStackAddress", "InClassTesting"], swiftSettings: strict),
+        .target(name: "CLibrary"),
+        .target(
+            name: "PlistStreaming", dependencies: ["CLibrary", "CStackAddress", "InClassTesting"], swiftSettings: strict
+        ),
         .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
         .target(name: "CBlockMasks"),
         .target(name: "BlockMasks", dependencies: ["CBlockMasks", "InClassTesting"], swiftSettings: strict),
         .target(
-            name: "PlistBuilding", dependencies: ["CStackAddress", "InClassTesting", "PlistStreaming", "StringTables"],
+            name: "PlistBuilding",
+            dependencies: ["CLibrary", "CStackAddress", "InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .target(
             name: "PlistCoding", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
@@ -96,7 +100,9 @@ let package = Package(
             swiftSettings: strict + lifetimes),
         .target(
             name: "PropertyListFiles",
-            dependencies: ["InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "XMLStreaming"],
+            dependencies: [
+                "CLibrary", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "XMLStreaming",
+            ],
             swiftSettings: strict),
         // Without pkgConfig: with it, SwiftPM warns all users without SQLite's header, even if they import only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),

@@ -171,16 +171,9 @@ extension PropertyListFormat {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import CLibrary
 import Foundation
 import InClassTesting
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 extension PropertyListFormat: SelfTesting {
     /// The tests of this type.

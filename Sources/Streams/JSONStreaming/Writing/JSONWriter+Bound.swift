@@ -53,39 +53,33 @@ extension JSONWriter {
         guard let element = unsafe form.pointee.element else { return }
         try unsafe source.pointee.checkDepth(depth)
         try beginArray()
-        var thrown: StreamError?
-        unsafe form.pointee.withElements(address) { first, count in
+        try unsafe form.pointee.withElements(address) { (first, count) throws(StreamError) in
             guard let first = unsafe first else { return }
             let stride = unsafe element.pointee.stride
-            do throws(StreamError) {
-                // PERF: JSONWriter/reals; separate loops for the most common scalars, which do nothing else.
-                switch unsafe element.pointee.fast {
-                case .integer:
-                    for index in 0..<count {
-                        try unsafe writeInteger(first.load(fromByteOffset: index * stride, as: Int64.self))
-                    }
-                case .real:
-                    for index in 0..<count {
-                        do throws(StreamError) {
-                            try unsafe writeReal(first.load(fromByteOffset: index * stride, as: Double.self))
-                        } catch {
-                            throw error.within(.index(index))
-                        }
-                    }
-                default:
-                    for index in 0..<count {
-                        do throws(StreamError) {
-                            try unsafe write(first + index * stride, element, source, depth: depth + 1)
-                        } catch {
-                            throw error.within(.index(index))
-                        }
+            // PERF: JSONWriter/reals; separate loops for the most common scalars, which do nothing else.
+            switch unsafe element.pointee.fast {
+            case .integer:
+                for index in 0..<count {
+                    try unsafe writeInteger(first.load(fromByteOffset: index * stride, as: Int64.self))
+                }
+            case .real:
+                for index in 0..<count {
+                    do throws(StreamError) {
+                        try unsafe writeReal(first.load(fromByteOffset: index * stride, as: Double.self))
+                    } catch {
+                        throw error.within(.index(index))
                     }
                 }
-            } catch {
-                thrown = error
+            default:
+                for index in 0..<count {
+                    do throws(StreamError) {
+                        try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                    } catch {
+                        throw error.within(.index(index))
+                    }
+                }
             }
         }
-        if let thrown { throw thrown }
         try endArray()
     }
 
@@ -94,23 +88,17 @@ extension JSONWriter {
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ member: UnsafePointer<MemoryFormMember>?,
         _ source: UnsafePointer<ValueSource>, depth: Int
     ) throws(StreamError) {
-        var thrown: StreamError?
-        unsafe form.pointee.withValue(address) { value in
-            do throws(StreamError) {
-                if let member = unsafe member {
-                    if unsafe value == nil && source.pointee.omitsNil { return }
-                    try unsafe writeKey(of: member)
-                }
-                if let value = unsafe value, let element = unsafe form.pointee.element {
-                    try unsafe write(value, element, source, depth: depth)
-                } else {
-                    try writeNull()
-                }
-            } catch {
-                thrown = error
+        try unsafe form.pointee.withValue(address) { (value) throws(StreamError) in
+            if let member = unsafe member {
+                if unsafe value == nil && source.pointee.omitsNil { return }
+                try unsafe writeKey(of: member)
+            }
+            if let value = unsafe value, let element = unsafe form.pointee.element {
+                try unsafe write(value, element, source, depth: depth)
+            } else {
+                try writeNull()
             }
         }
-        if let thrown { throw thrown }
     }
 
     // MARK: Structures and objects

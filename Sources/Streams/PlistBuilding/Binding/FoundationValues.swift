@@ -15,60 +15,44 @@ extension Date: StreamValue {
     /// A JSON writer writes as many fractional digits of a second as are needed to read the same date: from three to nine
     /// digits, or none if all are zero. Its options can also select seconds since 2001, which are always exact.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+        unsafe .scalar(
+            "a date",
+            read: { (message) throws(StreamError) -> Date in
+                Date(timeIntervalSinceReferenceDate: try unsafe seconds(message))
+            }, get: { .date($0.timeIntervalSinceReferenceDate) })
     }
 
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
-            let seconds: Double
-            switch unsafe message {
-            case .date(let value), .real(let value): seconds = value
-            case .integer(let value): seconds = Double(value)
-            case .unsigned(let value): seconds = Double(value)
-            case .number(let text):
-                guard let value = unsafe NumberText.real(text.bytes, as: Double.self) else {
-                    throw unsafe StreamPlan.mismatch(expected: "a date", message)
-                }
-                seconds = value
-            case .string(let text):
-                guard let value = unsafe DateText.secondsSince2001(text) else {
-                    throw unsafe StreamError(
-                        .unrepresentable, "expected a date such as 2001-01-31T12:00:00Z, found \(message.summary)")
-                }
-                seconds = value
-            default: throw unsafe StreamPlan.mismatch(expected: "a date", message)
-            }
-            unsafe address.initializeMemory(as: Date.self, to: Date(timeIntervalSinceReferenceDate: seconds))
+    private static func seconds(_ message: ScalarMessage) throws(StreamError) -> Double {
+        switch unsafe message {
+        case .date(let value), .real(let value): return value
+        case .integer(let value): return Double(value)
+        case .unsigned(let value): return Double(value)
+        case .number(let text):
+            if let value = unsafe NumberText.real(text.bytes, as: Double.self) { return value }
+        case .string(let text):
+            if let value = unsafe DateText.secondsSince2001(text) { return value }
+            throw unsafe StreamError(
+                .unrepresentable, "expected a date such as 2001-01-31T12:00:00Z, found \(message.summary)")
+        default: break
         }
-        let get: StreamPlan.Get = {
-            .date(unsafe $0.assumingMemoryBound(to: Date.self).pointee.timeIntervalSinceReferenceDate)
-        }
-        return unsafe StreamPlan(ValueOperations(of: Date.self), expectation: "a date", shape: .scalar(read, get))
+        throw unsafe StreamPlan.mismatch(expected: "a date", message)
     }
 }
 
 extension Data: StreamValue {
     /// The binding of data. It reads data, or text in Base64, which JSON writers write.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+        unsafe .scalar("data", read: data) { .data(Array($0)) }
     }
 
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
-            let data: Data
-            switch unsafe message {
-            case .data(let bytes): data = unsafe Data(bytes)
-            case .string(let text):
-                guard let decoded = unsafe Data(base64Encoded: Data(text)) else {
-                    throw unsafe StreamError(.unrepresentable, "expected data in Base64, found \(message.summary)")
-                }
-                data = decoded
-            default: throw unsafe StreamPlan.mismatch(expected: "data", message)
-            }
-            unsafe address.initializeMemory(as: Data.self, to: data)
+    private static func data(_ message: ScalarMessage) throws(StreamError) -> Data {
+        switch unsafe message {
+        case .data(let bytes): return unsafe Data(bytes)
+        case .string(let text):
+            if let decoded = unsafe Data(base64Encoded: Data(text)) { return decoded }
+            throw unsafe StreamError(.unrepresentable, "expected data in Base64, found \(message.summary)")
+        default: throw unsafe StreamPlan.mismatch(expected: "data", message)
         }
-        let get: StreamPlan.Get = { .data(Array(unsafe $0.assumingMemoryBound(to: Data.self).pointee)) }
-        return unsafe StreamPlan(ValueOperations(of: Data.self), expectation: "data", shape: .scalar(read, get))
     }
 }
 
@@ -117,12 +101,9 @@ extension MemoryForm {
     package static func withBytes(
         ofDataAt address: UnsafeRawPointer, _ body: (RawSpan) throws(StreamError) -> Void
     ) throws(StreamError) {
-        var thrown: StreamError?
-        // SAFETY: the caller has a form of the kind `data`; the span does not leave the closure.
-        unsafe address.assumingMemoryBound(to: Data.self).pointee.withUnsafeBytes { buffer in
-            do throws(StreamError) { try body(unsafe buffer.bytes) } catch { thrown = error }
-        }
-        if let thrown { throw thrown }
+        // SAFETY: the caller has a form of the kind `data`.
+        let data = unsafe address.assumingMemoryBound(to: Data.self).pointee
+        try body(data.bytes)
     }
 }
 

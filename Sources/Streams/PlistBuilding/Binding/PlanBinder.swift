@@ -77,29 +77,6 @@ final class PlanBinder {
     /// Removes a plan whose members couldn't be bound.
     func unregister(_ type: Any.Type) { plans[ObjectIdentifier(type)] = nil }
 
-    /// Makes the plan of a type that is converted from another type.
-    func convertedPlan<Value, Form: StreamValue>(
-        for type: Value.Type, from form: Form.Type,
-        _ convert: @escaping (Form) throws(StreamError) -> Value, _ revert: @escaping (Value) -> Form
-    ) throws(StreamError) -> StreamPlan {
-        let formPlan = try plan(for: form)
-        // SAFETY: the state machine passes a value of the form's plan and memory for a value of this plan.
-        let convertMemory: StreamPlan.Convert = { (from, to) throws(StreamError) in
-            do throws(StreamError) {
-                unsafe to.initializeMemory(
-                    as: Value.self, to: try convert(from.assumingMemoryBound(to: Form.self).move()))
-            } catch {
-                throw error.ofThisText
-            }
-        }
-        let revertMemory: StreamPlan.Revert = { from, to in
-            unsafe to.initializeMemory(as: Form.self, to: revert(from.assumingMemoryBound(to: Value.self).pointee))
-        }
-        return unsafe StreamPlan(
-            ValueOperations(of: type), expectation: formPlan.expectation,
-            shape: .converted(from: formPlan, convertMemory, revertMemory))
-    }
-
     // MARK: Shared plans
 
     // PERF: JSONTyped/documents; once a document, without counting references.

@@ -103,7 +103,7 @@ public struct PropertyBinding<Root: StreamObject> {
                     }
                     if case .optional(let wrapped) = target.shape, wrapped.type == Value.self, let value = unsafe value
                     {
-                        unsafe wrapped.operations.pointee.unwrap(value) { value in
+                        try unsafe wrapped.operations.pointee.unwrap(value) { value in
                             unsafe result = value?.assumingMemoryBound(to: Value.self).pointee
                         }
                         if result != nil { return }
@@ -147,15 +147,9 @@ public struct PropertyBinding<Root: StreamObject> {
             guard !rest.isEmpty, case .optional(let wrapped) = step.plan.shape else {
                 return try unsafe read(rest, member, body)
             }
-            var thrown: StreamError?
-            unsafe wrapped.operations.pointee.unwrap(member) { value in
-                do throws(StreamError) {
-                    if let value = unsafe value { try unsafe read(rest, value, body) } else { try body(nil) }
-                } catch {
-                    thrown = error
-                }
+            try unsafe wrapped.operations.pointee.unwrap(member) { (value) throws(StreamError) in
+                if let value = unsafe value { try unsafe read(rest, value, body) } else { try body(nil) }
             }
-            if let thrown { throw thrown }
         }
     }
 
@@ -284,13 +278,12 @@ public struct PropertyBinding<Root: StreamObject> {
         }
         let operations = unsafe wrapped.operations
         try unsafe ValueStateMachine.withTemporary(operations) { (memory) throws(StreamError) in
-            var isNil = true
-            unsafe operations.pointee.unwrap(UnsafeRawPointer(member)) { value in
-                guard let value = unsafe value else { return }
+            try unsafe operations.pointee.unwrap(UnsafeRawPointer(member)) { (value) throws(StreamError) in
+                guard let value = unsafe value else {
+                    throw StreamError(.typeMismatch, "expected a value, found nil")
+                }
                 unsafe operations.pointee.copy(value, memory)
-                isNil = false
             }
-            if isNil { throw StreamError(.typeMismatch, "expected a value, found nil") }
             do throws(StreamError) { try unsafe set(rest, of: memory, store) } catch {
                 unsafe operations.pointee.deinitialize(memory)
                 throw error
@@ -321,13 +314,7 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 enum PropertyBindingTests {
     struct Address: StreamObject, Equatable {

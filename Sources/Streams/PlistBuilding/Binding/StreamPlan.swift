@@ -99,6 +99,49 @@ public struct StreamBinding {
 
     @usableFromInline
     init(_ makePlan: @escaping (PlanBinder) throws(StreamError) -> StreamPlan) { self.makePlan = makePlan }
+
+    /// Returns the binding of a scalar type.
+    static func scalar<Value>(
+        _ expectation: String, fast: FastKind = .none, text: ExpectedValue.Kind = .text,
+        read: @escaping (ScalarMessage) throws(StreamError) -> Value, get: @escaping (Value) -> ScalarValue
+    ) -> StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in
+            // SAFETY: a plan is used only for values of its type.
+            let shape = unsafe StreamPlan.Shape.scalar(
+                { (message, address) throws(StreamError) in
+                    unsafe address.initializeMemory(as: Value.self, to: try read(message))
+                }, { unsafe get($0.assumingMemoryBound(to: Value.self).pointee) })
+            let plan = unsafe StreamPlan(
+                ValueOperations(of: Value.self), fast: fast, expectation: expectation, shape: shape)
+            plan.textKind = text
+            return plan
+        }
+    }
+
+    /// Returns the binding of a type whose values are converted from those of another type.
+    static func converted<Value, Form: StreamValue>(
+        _ convert: @escaping (Form) throws(StreamError) -> Value, _ revert: @escaping (Value) -> Form
+    ) -> StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in
+            let form = try binder.plan(for: Form.self)
+            let convertMemory: StreamPlan.Convert = { (from, to) throws(StreamError) in
+                do throws(StreamError) {
+                    // SAFETY: the first address has a value of the form's type, the other has memory for a converted value.
+                    unsafe to.initializeMemory(
+                        as: Value.self, to: try convert(from.assumingMemoryBound(to: Form.self).move()))
+                } catch {
+                    throw error.ofThisText
+                }
+            }
+            let revertMemory: StreamPlan.Revert = { from, to in
+                // SAFETY: as above, in the other direction.
+                unsafe to.initializeMemory(as: Form.self, to: revert(from.assumingMemoryBound(to: Value.self).pointee))
+            }
+            return unsafe StreamPlan(
+                ValueOperations(of: Value.self), expectation: form.expectation,
+                shape: .converted(from: form, convertMemory, revertMemory))
+        }
+    }
 }
 
 /// The way to read and write values of one type. Plans are made by the type, and used by builders and writers.

@@ -24,22 +24,10 @@ public protocol StreamValue {
 extension FixedWidthInteger where Self: StreamValue {
     /// The binding of an integer. It reads any number that is an integer and fits into the type.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
-            unsafe address.initializeMemory(as: Self.self, to: try integer(message))
-        }
-        let get: StreamPlan.Get = { address in
-            let value = unsafe address.assumingMemoryBound(to: Self.self).pointee
-            return Int64(exactly: value).map { .integer($0) }
+        unsafe .scalar("an integer", fast: kind, text: .integer, read: integer) { value in
+            Int64(exactly: value).map { .integer($0) }
                 ?? UInt64(exactly: value).map { .unsigned($0) } ?? .number("\(value)")
         }
-        let plan = unsafe StreamPlan(
-            ValueOperations(of: Self.self), fast: kind, expectation: "an integer", shape: .scalar(read, get))
-        plan.textKind = .integer
-        return plan
     }
 
     /// The memory layout of the standard library's integers.
@@ -96,41 +84,24 @@ extension UInt64: StreamValue {}
 extension BinaryFloatingPoint where Self: StreamValue {
     /// The binding of a floating-point number. It reads any number, rounded to the nearest value of the type.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+        let fast: FastKind = Self.self == Double.self ? .real : Self.self == Float.self ? .float : .none
+        return unsafe .scalar("a number", fast: fast, text: fast == .real ? .real : .number, read: number) { value in
+            .real((value as? Float).map { Double(digitsOf: $0) } ?? Double(value))
+        }
     }
 
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
-            let value: Self
-            switch unsafe message {
-            case .integer(let integer): value = Self(integer)
-            case .unsigned(let integer): value = Self(integer)
-            case .real(let real):
-                value = Self(real)
-                guard value.isFinite || !real.isFinite else { throw unsafe outOfRange(message) }
-            case .number(let text):
-                guard let real = unsafe NumberText.real(text.bytes, as: Self.self) else {
-                    throw unsafe outOfRange(message)
-                }
-                value = real
-            default: throw unsafe StreamPlan.mismatch(expected: "a number", message)
-            }
-            unsafe address.initializeMemory(as: Self.self, to: value)
+    private static func number(_ message: ScalarMessage) throws(StreamError) -> Self {
+        switch unsafe message {
+        case .integer(let integer): return Self(integer)
+        case .unsigned(let integer): return Self(integer)
+        case .real(let real):
+            let value = Self(real)
+            if value.isFinite || !real.isFinite { return value }
+        case .number(let text):
+            if let real = unsafe NumberText.real(text.bytes, as: Self.self) { return real }
+        default: throw unsafe StreamPlan.mismatch(expected: "a number", message)
         }
-        let get: StreamPlan.Get = { address in
-            let value = unsafe address.assumingMemoryBound(to: Self.self).pointee
-            return .real((value as? Float).map { Double(digitsOf: $0) } ?? Double(value))
-        }
-        let plan = unsafe StreamPlan(
-            ValueOperations(of: Self.self),
-            fast: Self.self == Double.self ? .real : Self.self == Float.self ? .float : .none,
-            expectation: "a number", shape: .scalar(read, get))
-        plan.textKind = Self.self == Double.self ? .real : .number
-        return plan
-    }
-
-    private static func outOfRange(_ message: ScalarMessage) -> StreamError {
-        unsafe StreamError(
+        throw unsafe StreamError(
             .unrepresentable, "expected a number within the range of \(Self.self), found \(message.summary)")
     }
 }
@@ -160,40 +131,24 @@ extension Double {
 extension Bool: StreamValue {
     /// The binding of a Boolean. It reads true or false, but no numbers.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
-            guard case .bool(let value) = unsafe message else {
+        unsafe .scalar(
+            "a Boolean", fast: .bool, text: .bool,
+            read: { (message) throws(StreamError) -> Bool in
+                if case .bool(let value) = unsafe message { return value }
                 throw unsafe StreamPlan.mismatch(expected: "a Boolean", message)
-            }
-            unsafe address.initializeMemory(as: Bool.self, to: value)
-        }
-        let get: StreamPlan.Get = { .bool(unsafe $0.assumingMemoryBound(to: Bool.self).pointee) }
-        let plan = unsafe StreamPlan(
-            ValueOperations(of: Bool.self), fast: .bool, expectation: "a Boolean", shape: .scalar(read, get))
-        plan.textKind = .bool
-        return plan
+            }, get: { .bool($0) })
     }
 }
 
 extension String: StreamValue {
     /// The binding of a string.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
-            guard case .string(let bytes) = unsafe message else {
+        unsafe .scalar(
+            "a string", fast: .string,
+            read: { (message) throws(StreamError) -> String in
+                if case .string(let bytes) = unsafe message { return unsafe String(decoding: bytes, as: UTF8.self) }
                 throw unsafe StreamPlan.mismatch(expected: "a string", message)
-            }
-            unsafe address.initializeMemory(as: String.self, to: String(decoding: bytes, as: UTF8.self))
-        }
-        let get: StreamPlan.Get = { .string(unsafe $0.assumingMemoryBound(to: String.self).pointee) }
-        return unsafe StreamPlan(
-            ValueOperations(of: String.self), fast: .string, expectation: "a string", shape: .scalar(read, get))
+            }, get: { .string($0) })
     }
 }
 
@@ -202,52 +157,44 @@ extension String: StreamValue {
 extension Optional: StreamValue where Wrapped: StreamValue {
     /// The binding of an optional. Null becomes nil.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let wrapped = try binder.plan(for: Wrapped.self)
-        let fast: FastKind =
-            switch wrapped.fast {
-            case .integer: .optionalInteger
-            case .real: .optionalReal
-            case .string: .optionalString
-            case .bool: .optionalBool
-            default: .none
-            }
-        let plan = unsafe StreamPlan(
-            ValueOperations(of: Self.self), fast: fast, expectation: wrapped.expectation,
-            shape: .optional(wrapped))
-        return plan
+        StreamBinding { (binder) throws(StreamError) in
+            let wrapped = try binder.plan(for: Wrapped.self)
+            let fast: FastKind =
+                switch wrapped.fast {
+                case .integer: .optionalInteger
+                case .real: .optionalReal
+                case .string: .optionalString
+                case .bool: .optionalBool
+                default: .none
+                }
+            return unsafe StreamPlan(
+                ValueOperations(of: Self.self), fast: fast, expectation: wrapped.expectation,
+                shape: .optional(wrapped))
+        }
     }
 }
 
 extension Array: StreamValue where Element: StreamValue {
     /// The binding of an array.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let element = try binder.plan(for: Element.self)
-        let plan = unsafe StreamPlan(
-            ValueOperations(of: Self.self), expectation: "an array", shape: .array(element))
-        plan.isBytes = Element.self == UInt8.self
-        return plan
+        StreamBinding { (binder) throws(StreamError) in
+            let element = try binder.plan(for: Element.self)
+            let plan = unsafe StreamPlan(
+                ValueOperations(of: Self.self), expectation: "an array", shape: .array(element))
+            plan.isBytes = Element.self == UInt8.self
+            return plan
+        }
     }
 }
 
 extension Dictionary: StreamValue where Key == String, Value: StreamValue {
     /// The binding of a dictionary with string keys.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let value = try binder.plan(for: Value.self)
-        let plan = unsafe StreamPlan(
-            ValueOperations(of: Self.self), expectation: "a dictionary", shape: .dictionary(value))
-        return plan
+        StreamBinding { (binder) throws(StreamError) in
+            let value = try binder.plan(for: Value.self)
+            return unsafe StreamPlan(
+                ValueOperations(of: Self.self), expectation: "a dictionary", shape: .dictionary(value))
+        }
     }
 }
 
@@ -256,18 +203,13 @@ extension Dictionary: StreamValue where Key == String, Value: StreamValue {
 extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
     /// The binding of an enumeration with raw values. It reads only known raw values.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        try binder.convertedPlan(
-            for: Self.self, from: RawValue.self,
-            { (raw) throws(StreamError) in
+        .converted(
+            { (raw: RawValue) throws(StreamError) -> Self in
                 guard let value = Self(rawValue: raw) else {
                     throw StreamError(.unrepresentable, "expected a raw value of \(Self.self), found \(raw)")
                 }
                 return value
-            }, { $0.rawValue })
+            }, \.rawValue)
     }
 }
 
@@ -290,12 +232,6 @@ public protocol StreamRepresentable: StreamValue {
 extension StreamRepresentable {
     /// The binding of a converted type.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        try binder.convertedPlan(
-            for: Self.self, from: StreamForm.self, { (form) throws(StreamError) in try Self(representation: form) },
-            { $0.representation })
+        .converted({ (form) throws(StreamError) in try Self(representation: form) }, \.representation)
     }
 }

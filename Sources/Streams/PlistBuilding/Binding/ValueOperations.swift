@@ -1,6 +1,8 @@
 // Provides type-erased operations for values at an address. They are made by code that has the type, so that each operation
 // is a specialised function.
 
+import PlistStreaming
+
 /// The memory operations of one type, which take addresses.
 @unsafe @usableFromInline
 struct ValueOperations {
@@ -30,7 +32,8 @@ struct ValueOperations {
     @usableFromInline let makeNil: (UnsafeMutableRawPointer) -> Void
     /// Calls a closure with the address of the value in the optional at an address, or with nil. The address is valid only
     /// during the call.
-    @usableFromInline let unwrap: (UnsafeRawPointer, (UnsafeRawPointer?) -> Void) -> Void
+    @usableFromInline let unwrap:
+        (UnsafeRawPointer, (UnsafeRawPointer?) throws(StreamError) -> Void) throws(StreamError) -> Void
     /// Makes an empty array in uninitialized memory.
     @usableFromInline let makeArray: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address to the end of the array at the second.
@@ -43,7 +46,8 @@ struct ValueOperations {
     /// address.
     @usableFromInline let makeArrayOf: (UnsafeMutableRawPointer, _ count: Int, UnsafeMutableRawPointer) -> Void
     /// Calls a closure with the address of the first element of the array at an address, and the count.
-    @usableFromInline let elements: (UnsafeRawPointer, (UnsafeRawPointer?, Int) -> Void) -> Void
+    @usableFromInline let elements:
+        (UnsafeRawPointer, (UnsafeRawPointer?, Int) throws(StreamError) -> Void) throws(StreamError) -> Void
     /// Makes an empty dictionary in uninitialized memory.
     @usableFromInline let makeDictionary: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address into the dictionary at the second.
@@ -52,7 +56,8 @@ struct ValueOperations {
     /// dictionary doesn't have the key.
     @usableFromInline let takeMember: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Bool
     /// Calls a closure with each key, in order, and the address of its value, for the dictionary at an address.
-    @usableFromInline let members: (UnsafeRawPointer, (String, UnsafeRawPointer) -> Void) -> Void
+    @usableFromInline let members:
+        (UnsafeRawPointer, (String, UnsafeRawPointer) throws(StreamError) -> Void) throws(StreamError) -> Void
 
     // PERF: StructBuilder/records; inlinable, so that the closures are specialised where the type is declared.
     /// Makes the operations of a type.
@@ -84,11 +89,10 @@ struct ValueOperations {
                 unsafe to.initializeMemory(as: Value?.self, to: from.assumingMemoryBound(to: Value.self).move())
             }
         unsafe makeNil = { unsafe $0.initializeMemory(as: Value?.self, to: nil) }
-        unsafe unwrap = { optional, body in
-            if var value = unsafe optional.assumingMemoryBound(to: Value?.self).pointee {
-                unsafe withUnsafePointer(to: &value) { unsafe body(UnsafeRawPointer($0)) }
-            } else {
-                body(nil)
+        unsafe unwrap = { (optional, body) throws(StreamError) in
+            guard var value = unsafe optional.assumingMemoryBound(to: Value?.self).pointee else { return try body(nil) }
+            try unsafe withUnsafePointer(to: &value) { (value) throws(StreamError) in
+                try unsafe body(UnsafeRawPointer(value))
             }
         }
         unsafe makeArray = { unsafe $0.initializeMemory(as: [Value].self, to: []) }
@@ -111,9 +115,10 @@ struct ValueOperations {
         // PERF: JSONTyped/coordinates; the types of arrays of scalars are looked up once, not for each array.
         let maker = unsafe ArrayMaker.known(type) ?? ArrayMaker(of: type)
         unsafe makeArrayOf = unsafe maker.make
-        unsafe elements = { array, body in
-            unsafe array.assumingMemoryBound(to: [Value].self).pointee.withUnsafeBufferPointer { buffer in
-                unsafe body(UnsafeRawPointer(buffer.baseAddress), buffer.count)
+        unsafe elements = { (array, body) throws(StreamError) in
+            let array = unsafe array.assumingMemoryBound(to: [Value].self)
+            try unsafe array.pointee.withUnsafeBufferPointer { (buffer) throws(StreamError) in
+                try unsafe body(UnsafeRawPointer(buffer.baseAddress), buffer.count)
             }
         }
         unsafe makeDictionary = { unsafe $0.initializeMemory(as: [String: Value].self, to: [:]) }
@@ -127,18 +132,22 @@ struct ValueOperations {
             unsafe to.initializeMemory(as: Value.self, to: value)
             return true
         }
-        unsafe members = { dictionary, body in
-            unsafe Self.forEachMember(of: dictionary.assumingMemoryBound(to: [String: Value].self).pointee, body)
+        unsafe members = { (dictionary, body) throws(StreamError) in
+            try unsafe Self.forEachMember(of: dictionary.assumingMemoryBound(to: [String: Value].self).pointee, body)
         }
     }
 
     // PERF: PropertyLists/items; only the keys are sorted. The values, which may be large, aren't moved.
     @inlinable
-    static func forEachMember<Value>(of members: [String: Value], _ body: (String, UnsafeRawPointer) -> Void) {
+    static func forEachMember<Value>(
+        of members: [String: Value], _ body: (String, UnsafeRawPointer) throws(StreamError) -> Void
+    ) throws(StreamError) {
         let places = Array(members.indices)
         for number in KeyOrder.sorted(Array(members.keys)) {
             let (key, value) = members[places[number]]
-            unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
+            try unsafe withUnsafePointer(to: value) { (value) throws(StreamError) in
+                try unsafe body(key, UnsafeRawPointer(value))
+            }
         }
     }
 }

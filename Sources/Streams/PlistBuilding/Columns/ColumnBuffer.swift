@@ -1,15 +1,8 @@
 // The memory of one column while it grows. The type is trivial, so that the builder can use it by address without reference
 // counting.
 
+import CLibrary
 import PlistStreaming
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The type of the values of a column.
 public enum ColumnType: UInt8, Sendable {

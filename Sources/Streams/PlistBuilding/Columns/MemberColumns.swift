@@ -191,19 +191,11 @@ extension PlanWriter {
         guard plan.columnKind == .data, unsafe (plan.writable?(address) ?? nil) == nil else {
             return try unsafe write(address, plan, to: &sink, depth: 0)
         }
-        var thrown: StreamError?
         switch plan.shape {
         case .optional(let wrapped):
-            unsafe wrapped.operations.pointee.unwrap(address) { value in
-                do throws(StreamError) {
-                    if let value = unsafe value {
-                        try unsafe writeCell(value, wrapped, to: &sink)
-                    } else {
-                        try sink.writeNull()
-                    }
-                } catch {
-                    thrown = error
-                }
+            try unsafe wrapped.operations.pointee.unwrap(address) { (value) throws(StreamError) in
+                guard let value = unsafe value else { return try sink.writeNull() }
+                try unsafe writeCell(value, wrapped, to: &sink)
             }
         case .scalar:
             try unsafe write(address, plan, to: &sink, depth: 0)
@@ -220,7 +212,6 @@ extension PlanWriter {
                     try unsafe sink.writeData(UnsafeRawBufferPointer(bytes).bytes)
                 }
         }
-        if let thrown { throw thrown }
     }
 }
 

@@ -1,12 +1,6 @@
 // Memory for many small trivial values. It grows without copying if the system can move pages.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A growing array of trivial values without automatic ownership: its user has to free it.
 ///

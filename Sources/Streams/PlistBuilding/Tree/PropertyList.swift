@@ -177,11 +177,9 @@ public struct PropertyList: Sendable {
 extension PropertyList: StreamValue {
     /// The binding of a property list, which can be any value.
     public static var streamBinding: StreamBinding {
-        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
-    }
-
-    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        unsafe StreamPlan(ValueOperations(of: PropertyList.self), expectation: "any value", shape: .propertyList)
+        StreamBinding { _ in
+            unsafe StreamPlan(ValueOperations(of: PropertyList.self), expectation: "any value", shape: .propertyList)
+        }
     }
 }
 

@@ -136,21 +136,27 @@ package struct MemoryForm {
     package var stride: Int { unsafe operations.pointee.stride }
 
     /// Calls a closure with the address of the first element of an array, and their count.
-    package func withElements(_ address: UnsafeRawPointer, _ body: (UnsafeRawPointer?, Int) -> Void) {
+    package func withElements(
+        _ address: UnsafeRawPointer, _ body: (UnsafeRawPointer?, Int) throws(StreamError) -> Void
+    ) throws(StreamError) {
         guard let element = unsafe element else { return }
-        unsafe element.pointee.operations.pointee.elements(address, body)
+        try unsafe element.pointee.operations.pointee.elements(address, body)
     }
 
     /// Calls a closure with the address of the value in an optional, or nil.
-    package func withValue(_ address: UnsafeRawPointer, _ body: (UnsafeRawPointer?) -> Void) {
+    package func withValue(
+        _ address: UnsafeRawPointer, _ body: (UnsafeRawPointer?) throws(StreamError) -> Void
+    ) throws(StreamError) {
         guard let element = unsafe element else { return }
-        unsafe element.pointee.operations.pointee.unwrap(address, body)
+        try unsafe element.pointee.operations.pointee.unwrap(address, body)
     }
 
     /// Calls a closure with each key of a dictionary, in order, and the address of its value.
-    package func withMembers(_ address: UnsafeRawPointer, _ body: (String, UnsafeRawPointer) -> Void) {
+    package func withMembers(
+        _ address: UnsafeRawPointer, _ body: (String, UnsafeRawPointer) throws(StreamError) -> Void
+    ) throws(StreamError) {
         guard let element = unsafe element else { return }
-        unsafe element.pointee.operations.pointee.members(address, body)
+        try unsafe element.pointee.operations.pointee.members(address, body)
     }
 
     /// Returns the memory of an object, or nil if its class is a subclass.
@@ -232,16 +238,8 @@ extension PlanWriter {
         _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         var source = unsafe ValueSource(address, plan, self)
-        var thrown: StreamError?
-        var isWritten = false
-        unsafe withUnsafeMutablePointer(to: &source) { source in
-            do throws(StreamError) {
-                isWritten = try unsafe sink.writeValue(ValuePort(UnsafeRawPointer(source)))
-            } catch {
-                thrown = error
-            }
+        return try unsafe withUnsafeMutablePointer(to: &source) { (source) throws(StreamError) in
+            try unsafe sink.writeValue(ValuePort(UnsafeRawPointer(source)))
         }
-        if let thrown { throw thrown }
-        return isWritten
     }
 }

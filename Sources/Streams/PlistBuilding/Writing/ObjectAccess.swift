@@ -90,15 +90,8 @@ extension ObjectLayout {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import CLibrary
 import InClassTesting
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// An object with properties that tests modify while it is written. One property isn't a member.
 final class ModifiedObject: StreamObject {

@@ -80,24 +80,18 @@ package struct PlanWriter {
         try checkDepth(depth)
         try sink.beginArray()
         let (form, writer) = (WritingForm(element), ofElements(element))
-        var thrown: StreamError?
         let operations = unsafe element.operations
-        unsafe operations.pointee.elements(address) { first, count in
+        try unsafe operations.pointee.elements(address) { (first, count) throws(StreamError) in
             guard let first = unsafe first else { return }
-            do throws(StreamError) {
-                for index in 0..<count {
-                    let address = unsafe first + index * operations.pointee.stride
-                    do throws(StreamError) {
-                        try unsafe writer.write(address, element, form, to: &sink, depth: depth + 1)
-                    } catch {
-                        throw error.within(.index(index))
-                    }
+            for index in 0..<count {
+                let address = unsafe first + index * operations.pointee.stride
+                do throws(StreamError) {
+                    try unsafe writer.write(address, element, form, to: &sink, depth: depth + 1)
+                } catch {
+                    throw error.within(.index(index))
                 }
-            } catch {
-                thrown = error
             }
         }
-        if let thrown { throw thrown }
         try sink.endArray()
     }
 
@@ -156,7 +150,7 @@ package struct PlanWriter {
         case .scalar(_, let get):
             try send(unsafe get(address), to: &sink)
         case .optional(let wrapped):
-            try unsafe writeOptional(address, plan, wrapped, to: &sink, depth)
+            try unsafe writeOptional(address, wrapped, to: &sink, depth)
         case .array(let element):
             try unsafe writeArray(address, element, to: &sink, depth)
         case .dictionary(let element):
@@ -193,21 +187,12 @@ package struct PlanWriter {
     }
 
     private func writeOptional<Sink: PlistSink & ~Copyable>(
-        _ address: UnsafeRawPointer, _ plan: StreamPlan, _ wrapped: StreamPlan, to sink: inout Sink, _ depth: Int
+        _ address: UnsafeRawPointer, _ wrapped: StreamPlan, to sink: inout Sink, _ depth: Int
     ) throws(StreamError) {
-        var thrown: StreamError?
-        unsafe wrapped.operations.pointee.unwrap(address) { value in
-            do throws(StreamError) {
-                if let value = unsafe value {
-                    try unsafe write(value, wrapped, to: &sink, depth: depth)
-                } else {
-                    try sink.writeNull()
-                }
-            } catch {
-                thrown = error
-            }
+        try unsafe wrapped.operations.pointee.unwrap(address) { (value) throws(StreamError) in
+            guard let value = unsafe value else { return try sink.writeNull() }
+            try unsafe write(value, wrapped, to: &sink, depth: depth)
         }
-        if let thrown { throw thrown }
     }
 
     /// Sends the members in the order of their keys, which is the same for equal dictionaries.
@@ -216,17 +201,14 @@ package struct PlanWriter {
     ) throws(StreamError) {
         try checkDepth(depth)
         try sink.beginDictionary()
-        var thrown: StreamError?
-        unsafe element.operations.pointee.members(address) { key, value in
-            guard thrown == nil else { return }
+        try unsafe element.operations.pointee.members(address) { (key, value) throws(StreamError) in
             do throws(StreamError) {
                 try key.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
                 try unsafe write(value, element, to: &sink, depth: depth + 1)
             } catch {
-                thrown = error.within(.key(key))
+                throw error.within(.key(key))
             }
         }
-        if let thrown { throw thrown }
         try sink.endDictionary()
     }
 
@@ -276,7 +258,7 @@ package struct PlanWriter {
     ) throws(StreamError) {
         if case .optional(let wrapped) = unsafe member.plan.shape, options.nilMembers != .writeNull {
             var isNil = true
-            unsafe wrapped.operations.pointee.unwrap(address) { unsafe isNil = $0 == nil }
+            try unsafe wrapped.operations.pointee.unwrap(address) { unsafe isNil = $0 == nil }
             if isNil { return }
         }
         try unsafe sink.writeKey(member.name.bytes)
@@ -332,15 +314,9 @@ package struct PlanWriter {
         if Value.self is AnyObject.Type, let type = type(of: value as AnyObject) as? any StreamValue.Type { own = type }
         let (plan, owner) = try bind(own)
         defer { withExtendedLifetime(owner) {} }
-        var thrown: StreamError?
-        unsafe withUnsafePointer(to: value) { address in
-            do throws(StreamError) {
-                if depth == 0, try unsafe offer(UnsafeRawPointer(address), plan, to: &sink) { return }
-                try unsafe write(UnsafeRawPointer(address), plan, to: &sink, depth: depth)
-            } catch {
-                thrown = error
-            }
+        try unsafe withUnsafePointer(to: value) { (address) throws(StreamError) in
+            if depth == 0, try unsafe offer(UnsafeRawPointer(address), plan, to: &sink) { return }
+            try unsafe write(UnsafeRawPointer(address), plan, to: &sink, depth: depth)
         }
-        if let thrown { throw thrown }
     }
 }

@@ -14,20 +14,16 @@ extension PlistSink where Self: ~Copyable {
         defer { withExtendedLifetime(owner) {} }
         var options = options
         if options.nilMembers == nil { options.nilMembers = Self.hasColumns ? .writeNull : .omit }
-        var thrown: StreamError?
-        // SAFETY: the address is that of a value of the plan's type, and is used only within the closure.
-        unsafe withUnsafePointer(to: value) { address in
-            do throws(StreamError) {
-                let writer = PlanWriter(options: options)
+        let writer = PlanWriter(options: options)
+        do throws(StreamError) {
+            // SAFETY: the address is that of a value of the plan's type, and is used only within the closure.
+            try unsafe withUnsafePointer(to: value) { (address) throws(StreamError) in
                 if try unsafe writer.offer(UnsafeRawPointer(address), plan, to: &self) { return }
                 try unsafe writer.write(UnsafeRawPointer(address), plan, WritingForm(plan), to: &self, depth: 0)
-            } catch {
-                thrown = error
             }
-        }
-        if let thrown {
-            cancel(with: thrown)
-            throw thrown
+        } catch {
+            cancel(with: error)
+            throw error
         }
     }
 }

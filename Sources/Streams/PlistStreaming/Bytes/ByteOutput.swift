@@ -1,12 +1,6 @@
 // The output of writers: growing memory, or a descriptor with a buffer of limited size.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A growing block of bytes, or a buffer of limited size for a file descriptor.
 ///

@@ -1,12 +1,6 @@
 // Large pages for memory that is about to be filled, if the system supports them.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// Memory in large pages.
 package enum LargePages {

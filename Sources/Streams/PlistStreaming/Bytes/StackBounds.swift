@@ -1,14 +1,7 @@
 // The remaining stack of the thread, for code that must recurse: types that encode themselves, and nested values.
 
+import CLibrary
 import CStackAddress
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The stack of the current thread.
 @safe

@@ -36,25 +36,18 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         case stopRequested
     }
 
-    private final class Storage: Sendable {
+    private struct Parts {
         let kind: Kind
         let message: String
-        let position: StreamPosition?
-        let path: StreamPath?
+        var position: StreamPosition?
+        var path: StreamPath?
         let cause: (any Error)?
-        let pathState: PathState
+        var pathState = PathState.whole
+    }
 
-        init(
-            kind: Kind, message: String, position: StreamPosition?, path: StreamPath?, cause: (any Error)?,
-            pathState: PathState
-        ) {
-            self.kind = kind
-            self.message = message
-            self.position = position
-            self.path = path
-            self.cause = cause
-            self.pathState = pathState
-        }
+    private final class Storage: Sendable {
+        let parts: Parts
+        init(_ parts: Parts) { self.parts = parts }
     }
 
     /// The state of the path while it is built step by step, from the innermost step outwards; see `within`.
@@ -83,11 +76,16 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         _ kind: Kind, _ message: String, position: StreamPosition? = nil, path: StreamPath? = nil,
         cause: (any Error)? = nil
     ) {
-        storage = Storage(
-            kind: kind, message: message, position: position, path: path, cause: cause, pathState: .whole)
+        self.init(Parts(kind: kind, message: message, position: position, path: path, cause: cause))
     }
 
-    private init(_ storage: Storage) { self.storage = storage }
+    private init(_ parts: Parts) { storage = Storage(parts) }
+
+    private func with(_ change: (inout Parts) -> Void) -> StreamError {
+        var parts = storage.parts
+        change(&parts)
+        return StreamError(parts)
+    }
 
     /// Wraps an error that a receiver of values threw.
     ///
@@ -121,15 +119,15 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     public static func stopRequest() -> StreamError { StreamError(.stopRequested, "the sink stopped the stream") }
 
     /// The kind of error.
-    public var kind: Kind { storage.kind }
+    public var kind: Kind { storage.parts.kind }
     /// The expected and the found input, without the position.
-    public var message: String { storage.message }
+    public var message: String { storage.parts.message }
     /// The position in the input, or nil if no reader has added it.
-    public var position: StreamPosition? { storage.position }
+    public var position: StreamPosition? { storage.parts.position }
     /// The path in the document, or nil if it is unknown.
-    public var path: StreamPath? { storage.path }
+    public var path: StreamPath? { storage.parts.path }
     /// The underlying error of another library, or nil.
-    public var cause: (any Error)? { storage.cause }
+    public var cause: (any Error)? { storage.parts.cause }
 
     /// A Boolean value that indicates whether the input ended inside a value.
     public var isUnexpectedEnd: Bool { kind == .unexpectedEnd }
@@ -138,21 +136,17 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Returns this error with a position, unless it has one.
     public func located(at position: StreamPosition) -> StreamError {
-        guard storage.position == nil else { return self }
-        return StreamError(
-            Storage(
-                kind: kind, message: message, position: position, path: path, cause: cause,
-                pathState: storage.pathState))
+        self.position == nil ? with { $0.position = position } : self
     }
 
     /// Returns this error with a path, unless it has one.
     public func located(at path: StreamPath) -> StreamError {
-        storage.path == nil ? StreamError(kind, message, position: position, path: path, cause: cause) : self
+        self.path == nil ? with { ($0.path, $0.pathState) = (path, .whole) } : self
     }
 
     /// Returns this error with additional steps before its path, which lead to the value that caused it.
     package func under(_ steps: [StreamPath.Step]) -> StreamError {
-        StreamError(kind, message, position: position, path: StreamPath(steps + (path?.steps ?? [])), cause: cause)
+        with { ($0.path, $0.pathState) = (StreamPath(steps + (path?.steps ?? [])), .whole) }
     }
 
     /// The longest path that is built step by step, so that values with infinite nesting don't cause long paths.
@@ -163,14 +157,12 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     @usableFromInline @inline(never)
     package func within(_ step: StreamPath.Step) -> StreamError {
         let steps = path?.steps ?? []
-        guard storage.pathState == .part || storage.pathState == .whole && path == nil, kind != .stopRequested else {
-            return self
-        }
+        let state = storage.parts.pathState
+        guard state == .part || state == .whole && path == nil, kind != .stopRequested else { return self }
         let isTooLong = steps.count == Self.longestPath
-        return StreamError(
-            Storage(
-                kind: kind, message: message, position: position, path: isTooLong ? nil : StreamPath([step] + steps),
-                cause: cause, pathState: isTooLong ? .lost : .part))
+        return with {
+            ($0.path, $0.pathState) = isTooLong ? (nil, .lost) : (StreamPath([step] + steps), .part)
+        }
     }
 
     /// A description, such as `$[3].title: expected a string, found null at line 3, column 7 (byte 52)`.

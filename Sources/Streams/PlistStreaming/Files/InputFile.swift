@@ -1,12 +1,6 @@
 // Reads files and other descriptors in chunks, into a reused buffer.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A file or another descriptor that is read in chunks.
 ///

@@ -4,15 +4,8 @@
 // immediately.
 
 #if DEBUG || IN_CLASS_TESTS
+import CLibrary
 import InClassTesting
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The tests of `OutputFile`, which is noncopyable and has no fixture.
 enum OutputFileTests {}

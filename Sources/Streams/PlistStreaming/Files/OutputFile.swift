@@ -3,13 +3,7 @@
 // SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
 // immediately.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A file that appears under its name only when it is complete.
 ///

@@ -3,13 +3,7 @@
 // SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
 // immediately.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The target of an output path, after following all links.
 package enum OutputPlace: Equatable {

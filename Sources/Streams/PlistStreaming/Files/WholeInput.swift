@@ -1,12 +1,6 @@
 // All bytes of a file at once, for formats that cannot be read sequentially.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// The bytes of a file or another descriptor, in memory.
 @usableFromInline

@@ -292,15 +292,8 @@ extension ByteSource where Self == DescriptorSource {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import CLibrary
 import InClassTesting
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 enum ByteSourceTests {}
 

@@ -1,12 +1,6 @@
 // A lock for short accesses to data that threads share.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import CLibrary
 
 /// A lock that one thread holds at a time.
 @safe

@@ -89,7 +89,7 @@ extension BinaryPlistWalk {
         let low = BinaryObjectTable.word(at: place &+ 9, in: bytes)
         if high == Int64(bitPattern: low) &>> 63 { return try sink.writeInteger(Int64(bitPattern: low)) }
         if high == 0 { return try sink.writeUnsigned(low) }
-        text = Array(WideInteger(high: high, low: low).description.utf8)
+        text = Array("\(Int128(high) << 64 | Int128(low))".utf8)
         try text.withRawSpan { bytes throws(StreamError) in try sink.writeNumber(text: bytes) }
     }
 

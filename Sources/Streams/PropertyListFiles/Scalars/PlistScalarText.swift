@@ -80,6 +80,11 @@ enum PlistScalarText {
         return "\(value)"
     }
 
+    /// Returns the integer in a text without fraction and exponent, or nil for other text and beyond 128 bits.
+    static func wideInteger(_ text: RawSpan) -> Int128? {
+        NumberText.isInteger(text) ? NumberText.integer(text, as: Int128.self) : nil
+    }
+
     /// The number to write for a text, in a form that has integers and doubles.
     enum Number {
         /// Decimal digits.
@@ -90,13 +95,11 @@ enum PlistScalarText {
     /// Returns the number that is written for a text: an integer of up to 128 bits exactly, or the double that has the digits
     /// of a number with a fraction or an exponent.
     ///
-    /// - Throws: `unrepresentable` for any other one, `misuse` for text that is no number.
+    /// - Throws: `unrepresentable` for any other one, `misuse` for text that isn't a number.
     static func number(_ text: RawSpan) throws(StreamError) -> Number {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got text that isn't a number") }
-        if let integer = WideInteger(text),
-            text.byte(at: 0) != UInt8(ascii: "-") || integer != WideInteger(high: 0, low: 0)
-        {
-            return .integer(integer.description)
+        if let integer = wideInteger(text), integer != 0 || text.byte(at: 0) != UInt8(ascii: "-") {
+            return .integer("\(integer)")
         }
         switch try NumberText.kept(text, rounding: false) {
         case .integer(let value): return .integer("\(value)")
@@ -121,7 +124,8 @@ import InClassTesting
 extension PlistScalarText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsIntegers": testReadsIntegers, "testReadsReals": testReadsReals,
+            "testReadsIntegers": testReadsIntegers, "testReadsWideIntegers": testReadsWideIntegers,
+            "testReadsReals": testReadsReals,
             "testWritesNumbersOrRefuses": testWritesNumbersOrRefuses,
         ]
     }
@@ -151,6 +155,19 @@ extension PlistScalarText: SelfTesting {
             }
         }
         expectEqual(error?.kind, .unrepresentable, "kind")
+    }
+
+    private static func testReadsWideIntegers() {
+        for text in [
+            "0", "1", "-1", "18446744073709551615", "18446744073709551616", "-18446744073709551617",
+            "100000000000000000000000000000000000000", "170141183460469231731687303715884105727",
+            "-170141183460469231731687303715884105728",
+        ] { expectEqual(text.withUTF8Span { wideInteger($0) }.map { "\($0)" }, text, text) }
+        for text in [
+            "170141183460469231731687303715884105728", "-170141183460469231731687303715884105729",
+            "340282366920938463463374607431768211456", "1.0", "1e3", "", "-", "01", "1 ",
+            String(repeating: "9", count: 4_000),
+        ] { expectNil(text.withUTF8Span { wideInteger($0) }, text) }
     }
 
     private static func testReadsReals() {

@@ -102,15 +102,8 @@ func checkUTF8(_ utf8: RawSpan) throws(StreamError) {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import CLibrary
 import InClassTesting
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 enum PlistTextOutputTests {}
 

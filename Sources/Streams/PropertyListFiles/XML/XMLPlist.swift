@@ -38,10 +38,6 @@ public struct XMLPropertyList: DefaultFormat {
         try readSpecialized(source, into: &sink)
     }
 
-    private func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
-        try builder.readXMLPlist(source, options: reader)
-    }
-
     /// Writes contents.
     ///
     /// - Throws: An error with the path of the first value that the form can't represent, such as null.

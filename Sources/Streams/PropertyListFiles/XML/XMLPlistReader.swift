@@ -105,10 +105,11 @@ extension PlistSink where Self: ~Copyable {
         _ read: (inout XMLPlistEvents<Self>, XMLReaderOptions) throws(StreamError) -> Void
     ) throws(StreamError) {
         var events = XMLPlistEvents(self, limits: options.limits)
-        var thrown: StreamError?
-        do throws(StreamError) { try read(&events, options.xml) } catch { thrown = error }
+        do throws(StreamError) { try read(&events, options.xml) } catch {
+            self = events.takeTarget()
+            throw error
+        }
         self = events.takeTarget()
-        if let thrown { throw thrown }
     }
 }
 

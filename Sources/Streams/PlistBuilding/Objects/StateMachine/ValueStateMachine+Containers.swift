@@ -169,7 +169,7 @@ extension ValueStateMachine {
         if kind == .array {
             unsafe frame.pointee.fast = element.fast
             if continues {
-                unsafe takeEarlierArray(of: element, built, slot, frame)
+                try unsafe takeEarlierArray(of: element, built, slot, frame)
             } else {
                 unsafe element.operations.pointee.makeArray(frame.pointee.value)
             }
@@ -197,11 +197,11 @@ extension ValueStateMachine {
     /// Moves the earlier array into the level. Its elements are not shared, so that they aren't copied.
     private func takeEarlierArray(
         of element: StreamPlan, _ built: StreamPlan, _ slot: ValueSlot, _ frame: UnsafeMutablePointer<ValueFrame>
-    ) {
+    ) throws(StreamError) {
         // SAFETY: the slot has a value, as was checked, and gets another one; a key of a dictionary is taken out of it.
         let array = unsafe frame.pointee.value
         if unsafe built !== slot.plan {
-            unsafe built.operations.pointee.unwrap(slot.address) { earlier in
+            try unsafe built.operations.pointee.unwrap(slot.address) { earlier in
                 if let earlier = unsafe earlier {
                     unsafe built.operations.pointee.copy(earlier, array)
                 } else {
@@ -221,7 +221,7 @@ extension ValueStateMachine {
                 dictionary.pointee.value, dictionary.pointee.key, array)
             if !isTaken { unsafe element.operations.pointee.makeArray(array) }
         }
-        unsafe element.operations.pointee.elements(array) { _, count in unsafe frame.pointee.index = count }
+        try unsafe element.operations.pointee.elements(array) { _, count in unsafe frame.pointee.index = count }
     }
 
     /// Returns the data for objects that follow each other at an address, or nil for plans of other types.

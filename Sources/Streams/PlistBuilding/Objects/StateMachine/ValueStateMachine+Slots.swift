@@ -159,14 +159,11 @@ extension ValueStateMachine {
     static func withTemporary(
         _ operations: UnsafePointer<ValueOperations>, _ body: (UnsafeMutableRawPointer) throws(StreamError) -> Void
     ) throws(StreamError) {
-        var thrown: StreamError?
-        unsafe withUnsafeTemporaryAllocation(
+        try unsafe withUnsafeTemporaryAllocation(
             byteCount: max(operations.pointee.size, 1), alignment: operations.pointee.alignment
-        ) { buffer in
-            guard let memory = buffer.baseAddress else { return }
-            do throws(StreamError) { try unsafe body(memory) } catch { thrown = error }
+        ) { (buffer) throws(StreamError) in
+            if let memory = buffer.baseAddress { try unsafe body(memory) }
         }
-        if let thrown { throw thrown }
     }
 }
 

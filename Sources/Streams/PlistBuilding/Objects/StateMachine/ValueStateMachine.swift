@@ -236,12 +236,7 @@ struct ValueStateMachine: ~Copyable {
             }
         }
         // SAFETY: the pointer does not leave the closure.
-        let result: Result<Void, StreamError> = unsafe utf8.withUnsafeBytes { bytes in
-            do throws(StreamError) { return .success(try unsafe store(.string(bytes))) } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
+        try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe store(.string(bytes)) }
     }
 
     @usableFromInline
@@ -258,20 +253,12 @@ struct ValueStateMachine: ~Copyable {
 
     @usableFromInline
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        let result: Result<Void, StreamError> = unsafe text.withUnsafeBytes { bytes in
-            do throws(StreamError) { return .success(try unsafe store(.number(bytes))) } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
+        try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe store(.number(bytes)) }
     }
 
     @usableFromInline
     mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        let result: Result<Void, StreamError> = unsafe bytes.withUnsafeBytes { bytes in
-            do throws(StreamError) { return .success(try unsafe store(.data(bytes))) } catch { return .failure(error) }
-        }
-        try result.get()
+        try unsafe bytes.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe store(.data(bytes)) }
     }
 
     // MARK: Members

@@ -59,20 +59,17 @@ extension BinaryPlistWriter {
         guard let element = unsafe form.pointee.element else { return }
         try unsafe source.pointee.checkDepth(depth)
         try beginArray()
-        var thrown: StreamError?
-        unsafe form.pointee.withElements(address) { first, count in
+        try unsafe form.pointee.withElements(address) { (first, count) throws(StreamError) in
             guard let first = unsafe first else { return }
             let stride = unsafe element.pointee.stride
             for index in 0..<count {
                 do throws(StreamError) {
                     try unsafe write(first + index * stride, element, source, depth: depth + 1)
                 } catch {
-                    thrown = error.within(.index(index))
-                    return
+                    throw error.within(.index(index))
                 }
             }
         }
-        if let thrown { throw thrown }
         try endArray()
     }
 
@@ -83,17 +80,14 @@ extension BinaryPlistWriter {
         guard let element = unsafe form.pointee.element else { return }
         try unsafe source.pointee.checkDepth(depth)
         try beginDictionary()
-        var thrown: StreamError?
-        unsafe form.pointee.withMembers(address) { key, value in
-            guard thrown == nil else { return }
+        try unsafe form.pointee.withMembers(address) { (key, value) throws(StreamError) in
             do throws(StreamError) {
                 try key.withUTF8Span { (span) throws(StreamError) in try writeKey(span) }
                 try unsafe write(value, element, source, depth: depth + 1)
             } catch {
-                thrown = error.within(.key(key))
+                throw error.within(.key(key))
             }
         }
-        if let thrown { throw thrown }
         try endDictionary()
     }
 
@@ -102,23 +96,17 @@ extension BinaryPlistWriter {
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ member: BoundKeys.Member?,
         _ source: UnsafePointer<ValueSource>, depth: Int
     ) throws(StreamError) {
-        var thrown: StreamError?
-        unsafe form.pointee.withValue(address) { value in
-            do throws(StreamError) {
-                if let member = unsafe member {
-                    if unsafe value == nil && source.pointee.omitsNil { return }
-                    try unsafe writeKey(of: member)
-                }
-                if let value = unsafe value, let element = unsafe form.pointee.element {
-                    try unsafe write(value, element, source, depth: depth)
-                } else {
-                    try writeNull()
-                }
-            } catch {
-                thrown = error
+        try unsafe form.pointee.withValue(address) { (value) throws(StreamError) in
+            if let member = unsafe member {
+                if unsafe value == nil && source.pointee.omitsNil { return }
+                try unsafe writeKey(of: member)
+            }
+            if let value = unsafe value, let element = unsafe form.pointee.element {
+                try unsafe write(value, element, source, depth: depth)
+            } else {
+                try writeNull()
             }
         }
-        if let thrown { throw thrown }
     }
 
     // MARK: Structures and objects

@@ -1,17 +1,10 @@
 // Tests of values that are read from memory: the bytes and the errors are the same as with messages.
 
 #if DEBUG || IN_CLASS_TESTS
+import CLibrary
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -43,7 +43,7 @@ extension BinaryPlistWriter {
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for any other number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got text that isn't a number") }
-        if let integer = WideInteger(text), integer.high != Int64(bitPattern: integer.low) >> 63 {
+        if let integer = PlistScalarText.wideInteger(text), Int64(exactly: integer) == nil {
             try beginValue()
             return endValue(try addWide(integer))
         }
@@ -166,7 +166,7 @@ extension BinaryPlistWriter {
 
     /// Adds an unsigned integer.
     mutating func addUnsigned(_ value: UInt64) throws(StreamError) -> UInt32 {
-        value <= UInt64(Int64.max) ? try addInteger(value) : try addWide(WideInteger(high: 0, low: value))
+        value <= UInt64(Int64.max) ? try addInteger(value) : try addWide(Int128(value))
     }
 
     /// Adds null, if the options allow it.
@@ -210,11 +210,11 @@ extension BinaryPlistWriter {
         return object
     }
 
-    private mutating func addWide(_ value: WideInteger) throws(StreamError) -> UInt32 {
+    private mutating func addWide(_ value: Int128) throws(StreamError) -> UInt32 {
         let start = try beginObject(reserving: 0)
         output.appendReserved(0x14)
-        try write(UInt64(bitPattern: value.high), byteCount: 8)
-        try write(value.low, byteCount: 8)
+        try write(UInt64(truncatingIfNeeded: value >> 64), byteCount: 8)
+        try write(UInt64(truncatingIfNeeded: value), byteCount: 8)
         return try share(from: start)
     }
 

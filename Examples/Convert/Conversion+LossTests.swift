@@ -128,8 +128,8 @@ extension ConversionLossTests: SelfTesting {
             (
                 "z INTEGER, p", "12345678901234567890,1\n", "",
                 [
-                    "in:2:1: error: $[0].z: expected a value that the column z of the type INTEGER keeps, found a text that "
-                        + "would become a number"
+                    "in:2:1: error: $[0].z: expected a value that the column z of the type INTEGER stores unchanged, "
+                        + "found a text that would become a number"
                 ]
             ),
         ]

@@ -72,7 +72,8 @@ extension ItemDatabaseTests: SelfTesting {
         try connection.execute("CREATE TABLE items (price REAL); INSERT INTO items VALUES (1)")
         let error = expectThrows(StreamError.self, "another table") { _ = try Clips(path: path, format: .sqlite) }
         expectEqual(error?.kind, .cannotRead, "kind")
-        expectTrue(error?.message.contains("expected a table items") ?? false, "\(error?.message ?? "")")
+        expectTrue(
+            error?.message.contains("expected the columns number, id and item") ?? false, "\(error?.message ?? "")")
         expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(1), "its rows")
     }
 

@@ -120,11 +120,11 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         let columns = try connection.value("SELECT group_concat(lower(name)) FROM pragma_table_info('items')")
         guard let columns, columns != .null else { return false }
         guard columns == .text("number,id,item") else {
-            throw SQLiteError(.schema, "expected a table items with the columns number, id and item, found another one")
+            throw SQLiteError(.schema, "expected the columns number, id and item in the table 'items', found others")
         }
         guard try connection.value(Self.hasNumbersOfRows) == .integer(1) else {
             throw SQLiteError(
-                .schema, "expected a table items whose column number is INTEGER PRIMARY KEY, found another one")
+                .schema, "expected the column 'number' of the table 'items' to be INTEGER PRIMARY KEY")
         }
         return true
     }
@@ -173,7 +173,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     private static func row(_ item: Item, _ id: Item.ID) throws(StreamError) -> (key: String, text: String) {
         let key = "\(id)"
         guard !key.utf8.contains(0) else {
-            throw StreamError(.unrepresentable, "found a NUL character in a key, which no database has in a text")
+            throw StreamError(.unrepresentable, "found a NUL character in a key; the database can't contain it")
         }
         return (key, try JSON(writer: ItemRules.jsonWriter).encodeToString(item, options: ItemRules.writing))
     }
@@ -232,7 +232,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     private static func next(_ greatest: inout Int64) throws(SQLiteError) -> Int64 {
         guard greatest < Int64.max else {
             throw SQLiteError(
-                StreamError(.unrepresentable, "a row of the table has the greatest number, and none can follow"))
+                StreamError(.unrepresentable, "a row has the largest possible number, so no row can be added"))
         }
         greatest += 1
         return greatest

@@ -88,7 +88,7 @@ extension ItemFileTests: SelfTesting {
         let messages = [
             "item 1 is left out: $: expected a member \"identifier\" of Clip",
             "item 2 is left out: $.views: expected an integer", "item 3 is left out: $: expected",
-            "item 4 is left out: there is an item with the key \"a\" before it",
+            "item 4 is left out: an earlier item has the key \"a\"",
         ]
         let json = "[\(texts.joined(separator: ","))]"
         try ItemRepositoryTests.eachFormat { format, path in
@@ -171,7 +171,7 @@ extension ItemFileTests: SelfTesting {
                 [#"a "new""#, #"c0 "new""#, #"c1 "new""#, "b 2"], "\(format)")
             expectEqual(
                 either.problems.map(\.description),
-                ["item 3 is left out: there is an item with the key \"a\" before it"], "\(format)")
+                ["item 3 is left out: an earlier item has the key \"a\""], "\(format)")
         }
     }
 

@@ -133,7 +133,7 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
                 guard error.kind == .limitExceeded else { throw error }
                 throw StreamError(
                     .limitExceeded,
-                    "long keys come so often that a reader would refuse the file: \(error.message)",
+                    "long keys are repeated so often that a reader would reject the file: \(error.message)",
                     path: StreamPath(Array(error.path?.steps.prefix(1) ?? [])))
             }
         case .json, .sqlite:

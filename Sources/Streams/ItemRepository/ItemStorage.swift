@@ -30,7 +30,7 @@ public enum LoadIssue: Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidItem(let index, let error): "item \(index) is left out: \(error)"
-        case .corruptFile(let error, let path): "the file cannot be read, and is now \(path): \(error)"
+        case .corruptFile(let error, let path): "the file can't be read and was moved to \(path): \(error)"
         }
     }
 }
@@ -80,7 +80,7 @@ extension ItemContents where Item: StreamObject {
         let id = item.id
         guard self[id] == nil else {
             addForeign(element(), repeating: id)
-            return StreamError(.duplicateKey, "there is an item with the key \(String(reflecting: id)) before it")
+            return StreamError(.duplicateKey, "an earlier item has the key \(String(reflecting: id))")
         }
         add(item)
         return nil

@@ -130,7 +130,7 @@ struct ChinookTests {
         #expect(
             error?.message
                 == "the table artists does not fit Wrong: the column Name has NVARCHAR(120), expected INTEGER; "
-                + "the column Name may be null, the member is not optional")
+                + "the column Name may be null, but the member isn't optional")
         let write = #expect(throws: SQLiteError.self) { try artists.insert(Artist(ArtistId: 1000)) }
         #expect(write?.code == .readOnly)
     }

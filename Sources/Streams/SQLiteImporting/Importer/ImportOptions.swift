@@ -54,8 +54,9 @@ public struct ImportOptions: Sendable {
         batchByteLimit: Int = 16 << 20, failureLimit: Int = 0, rootPath: [String] = [],
         unknownMembers: UnknownMembers = .ignore, createsTables: Bool = false, progress: Progress? = nil
     ) {
-        precondition(batchSize > 0 && batchSizeLimit > 0 && batchByteLimit > 0, "a batch is not empty")
-        precondition(failureLimit >= 0, "a number of failures is not negative")
+        precondition(
+            batchSize > 0 && batchSizeLimit > 0 && batchByteLimit > 0, "the limits of a batch must be positive")
+        precondition(failureLimit >= 0, "the failure limit must not be negative")
         self.batchSize = batchSize
         self.adaptsBatchSize = adaptsBatchSize
         self.batchSizeLimit = max(batchSize, batchSizeLimit)

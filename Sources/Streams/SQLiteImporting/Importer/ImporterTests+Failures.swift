@@ -25,7 +25,8 @@ extension ImportFailureTests: SelfTesting {
     }
 
     private static func testNamesRecordAndKey() throws {
-        let digits = "$[1].height: expected a number that a real holds, found an integer with more digits"
+        let digits =
+            "$[1].height: expected a number that a double represents exactly, found an integer with more digits"
         let rows: [(ImportSample, String)] = [
             (["id": nil], "$[1].id: expected an integer, found null"),
             (["firstName": "a"], "$[1].id: expected a value, found none"),
@@ -54,12 +55,12 @@ extension ImportFailureTests: SelfTesting {
                 "$[1].phones[1].number: expected a value, found none"
             ),
             (["id": 1, "phones": [[]]], "$[1].phones[0]: expected a record, found an array"),
-            (["id": 1, "phones": [], "phones": []], "$[1].phones: the relationship is given twice"),
+            (["id": 1, "phones": [], "phones": []], "$[1].phones: the record contains the relationship twice"),
             (["id": 1, "company": []], "$[1].company: expected a record, found an array"),
             (["id": 1, "company": ["title": "x"]], "$[1].company.code: expected a value, found none"),
             (["id": 1, "company": true], "$[1].company: expected text, found a Boolean"),
             ([], "$[1]: expected a record, found an array"), (7, "$[1]: expected a record, found an integer"),
-            (["id": 1, "Id": 2], "$[1].Id: expected no such member"),
+            (["id": 1, "Id": 2], "$[1].Id: the table has no column or relationship for this key"),
         ]
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)

@@ -493,8 +493,8 @@ extension ImportRelationshipTests: SelfTesting {
         ) -> ImportTable { ImportTable("t", uniqueKey: key, columns: columns, relationships: relationships) }
         let many = (0..<65).map { ImportColumn.text("c\($0)") }
         let rows: [(ImportTable, String)] = [
-            (table(key: []), "expected one or several columns in the unique key of t"),
-            (table(key: ["k", "k"]), "expected one or several columns in the unique key of t"),
+            (table(key: []), "expected at least one column in the unique key of t"),
+            (table(key: ["k", "k"]), "expected at least one column in the unique key of t"),
             (table(key: ["x"]), "the column x of the unique key of t is not imported"),
             (table(columns: [.text("k"), .text("k", from: "l")]), "the column k of the table t is imported twice"),
             (table(columns: [.text("k"), .text("K", from: "l")]), "the column K of the table t is imported twice"),
@@ -510,7 +510,7 @@ extension ImportRelationshipTests: SelfTesting {
             ),
             (
                 table([.toMany("x", child, foreignKey: ["up"], references: ["v"])]),
-                "a foreign key refers to t.v, which is imported, but no unique key"
+                "a foreign key refers to t.v, which is imported but isn't a unique key"
             ),
             (
                 table(key: ["c0"], columns: many),

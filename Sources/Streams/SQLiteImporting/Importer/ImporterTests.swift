@@ -303,9 +303,9 @@ extension ImporterTests: SelfTesting {
         for number in 1...3 { try ImportSample.record([("id", .integer(Int64(number)))]).send(to: &importer) }
         expectEqual(try importer.finish().insertedCount, 3, "a sequence of records")
         for (document, message) in [
-            (["data": [1]], "$.data: expected a dictionary on the way to the records, found an array"),
+            (["data": [1]], "$.data: expected a dictionary on the path to the records, found an array"),
             (["data": ["x": 1]], "$.data.people: expected records, found none"),
-            ([], "$: expected a dictionary on the way to the records, found an array"),
+            ([], "$: expected a dictionary on the path to the records, found an array"),
         ] as [(ImportSample, String)] {
             let error = expectThrows(StreamError.self, message) {
                 _ = try ImportFixture.run(document, ImportFixture.people(), connection, path)

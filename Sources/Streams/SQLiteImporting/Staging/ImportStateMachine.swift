@@ -117,7 +117,7 @@ struct ImportStateMachine {
 
     mutating func endArray() throws(StreamError) {
         if try skips(-1) { return }
-        guard frames.last?.isArray ?? isInRecords else { throw misuse("endArray without an open array") }
+        guard frames.last?.isArray ?? isInRecords else { throw misuse("got endArray without an open array") }
         if frames.popLast() == nil { (isInRecords, isOnPath) = (false, false) }
     }
 
@@ -145,12 +145,12 @@ struct ImportStateMachine {
     mutating func endDictionary() throws(StreamError) {
         if try skips(-1) { return }
         guard let frame = frames.last else {
-            guard pathDepth > 0 else { throw misuse("endDictionary without an open dictionary") }
+            guard pathDepth > 0 else { throw misuse("got endDictionary without an open dictionary") }
             pathDepth -= 1
             isOnPath = false
             return
         }
-        guard !frame.isArray else { throw misuse("endDictionary without an open dictionary") }
+        guard !frame.isArray else { throw misuse("got endDictionary without an open dictionary") }
         // The innermost container is already closed.
         guard try endRow(frame.node, frame.row, opened: -1) else { return }
         frames.removeLast()
@@ -188,7 +188,7 @@ struct ImportStateMachine {
     mutating func markGiven(_ frame: Frame, _ index: Int, opened: Int) throws(StreamError) -> Bool {
         let flag: UInt32 = 1 << UInt32(index)
         guard frame.node.rows[header: frame.row].flags & flag == 0 else {
-            try fail(.duplicateKey, "the relationship is given twice", opened: opened)
+            try fail(.duplicateKey, "the record contains the relationship twice", opened: opened)
             return false
         }
         frame.node.rows[header: frame.row].flags |= flag
@@ -234,7 +234,7 @@ struct ImportStateMachine {
             let path = StreamPath(options.rootPath.prefix(pathDepth).map { .key($0) })
             throw broken(
                 StreamError(
-                    .typeMismatch, "expected a dictionary on the way to the records, found \(found)", path: path))
+                    .typeMismatch, "expected a dictionary on the path to the records, found \(found)", path: path))
         }
         skippedDepth = opened
     }
@@ -244,15 +244,17 @@ struct ImportStateMachine {
         guard skippedDepth == 0 else { return }
         let last = frames.count - 1
         guard last >= 0 else {
-            guard pathDepth > 0 else { throw misuse("writeKey outside a dictionary") }
+            guard pathDepth > 0 else { throw misuse("got writeKey outside of a dictionary") }
             isOnPath = pathDepth <= options.rootPath.count && utf8.equals(options.rootPath[pathDepth - 1])
             return
         }
-        guard !frames[last].isArray else { throw misuse("writeKey outside a dictionary") }
+        guard !frames[last].isArray else { throw misuse("got writeKey outside of a dictionary") }
         let member = frames[last].node.keys.index(of: utf8)
         frames[last].member = member ?? -1
         if member == nil, options.unknownMembers == .reject {
-            try fail(.unknownMember, "expected no such member", member: String(validating: utf8) ?? "?", opened: 0)
+            try fail(
+                .unknownMember, "the table has no column or relationship for this key",
+                member: String(validating: utf8) ?? "?", opened: 0)
         }
     }
 

@@ -117,7 +117,8 @@ extension ScalarMessage {
     }
 
     private static var inexactReal: ImportConversion {
-        .refusal(.unrepresentable, "expected a number that a real holds, found an integer with more digits")
+        .refusal(
+            .unrepresentable, "expected a number that a double represents exactly, found an integer with more digits")
     }
 
     /// Returns whether the text of a finite number is not an integer, or an integer with at most 53 significant bits.
@@ -165,7 +166,9 @@ extension ScalarMessage {
     }
 
     private static func stage(_ seconds: Double, as format: SQLiteDateFormat, arena: ImportArena) -> ImportConversion {
-        guard seconds.isFinite else { return .refusal(.unrepresentable, "expected a date, found none") }
+        guard seconds.isFinite else {
+            return .refusal(.unrepresentable, "expected a date of a finite number of seconds")
+        }
         switch format.stored(secondsSince2001: seconds) {
         case .real(let value): return .cell(.real(value))
         case .text(let text): return unsafe stage(text, arena: arena)

@@ -128,7 +128,7 @@ extension ImportNode {
 
     private func referred(_ cell: StagedCell, _ relationship: Relationship) throws(SQLiteError) -> StagedCell {
         guard cell.tag != .absent else {
-            throw SQLiteError(.constraint, "the row that \(relationship.key) is to refer to was not written")
+            throw SQLiteError(.constraint, "the row that '\(relationship.key)' refers to was not written")
         }
         return cell
     }
@@ -160,7 +160,7 @@ extension ImportNode {
         guard let statement = try orphanStatement(relationships[index], orphans) else {
             throw SQLiteError(
                 .constraint,
-                "the record leaves out rows of \(child.table.name) that are there, which its orphan policy refuses")
+                "the record leaves out existing rows of \(child.table.name), which its orphan policy rejects")
         }
         let isViolated = connection.hasForeignKeyViolations
         do throws(SQLiteError) {

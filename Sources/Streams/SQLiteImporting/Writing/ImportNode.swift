@@ -98,7 +98,7 @@ final class ImportNode {
             keySlots.append(slot)
         }
         guard !keySlots.isEmpty, Set(keySlots).count == keySlots.count else {
-            throw Self.refusal("expected one or several columns in the unique key of \(table.name)")
+            throw Self.refusal("expected at least one column in the unique key of \(table.name)")
         }
         let storedCount = names.count
         names += needs.readBack
@@ -191,7 +191,7 @@ final class ImportNode {
         var names: [String] = []
         for name in references where !table.uniqueKey.contains(name) && !others.contains(name) {
             guard !table.columns.contains(where: { $0.name == name }) else {
-                throw refusal("a foreign key refers to \(table.name).\(name), which is imported, but no unique key")
+                throw refusal("a foreign key refers to \(table.name).\(name), which is imported but isn't a unique key")
             }
             names.append(name)
         }

@@ -117,7 +117,7 @@ enum ImportSchema {
         case .blob: "blobs"
         case .boolean: "Booleans"
         case .date(let format): "dates as \(format)"
-        case .any: "some of the values that it is to keep as they are"
+        case .any: "some values, which must stay unchanged"
         }
     }
 

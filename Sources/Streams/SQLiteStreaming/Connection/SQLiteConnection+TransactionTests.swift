@@ -178,7 +178,7 @@ extension TransactionTests: SelfTesting {
             ]
             for (index, work) in refused.enumerated() {
                 let error = expectThrows((any Error).self, "work \(index) after \(name)") { try work() }
-                expectTrue(error.map { "\($0)".contains("expected rollBack() first") } ?? false, "\(error as Any)")
+                expectTrue(error.map { "\($0)".contains("call rollBack() first") } ?? false, "\(error as Any)")
             }
             expectThrows(SQLiteError.self, "a rollback while it is interrupted") { try connection.rollBack() }
             expectThrows(SQLiteError.self, "still") { try connection.run(insert) }

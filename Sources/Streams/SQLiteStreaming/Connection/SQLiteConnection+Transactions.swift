@@ -81,7 +81,7 @@ extension SQLiteConnection {
     ///   writer of rows.
     public func commit() throws(SQLiteError) {
         if isInTransaction, !openScopes.isEmpty {
-            throw SQLiteError(.misuse, "expected all parts of the transaction to be complete, found one that is open")
+            throw SQLiteError(.misuse, "a part of the transaction is still open: a closure, or an array of a writer")
         }
         try control("COMMIT")
     }
@@ -141,7 +141,7 @@ extension SQLiteConnection {
         let isOutermost: Bool
 
         static let endedByOthers = SQLiteError(
-            .abort, "the transaction around these changes was ended by others, and undone or not")
+            .abort, "other code ended the transaction of these changes, which may be undone")
 
         /// Throws if other code has ended the scope: by rolling it back with an outer one, or SQLite itself after an error.
         func checkIsOpen() throws(SQLiteError) {
@@ -157,7 +157,7 @@ extension SQLiteConnection {
             try checkIsOpen()
             guard connection.openScopes.last == number else {
                 throw SQLiteError(
-                    .misuse, "expected what was begun within this transaction to be complete, found a part that is open"
+                    .misuse, "a part of this transaction is still open: a closure, or an array of a writer"
                 )
             }
             try connection.control(savepoint.map { "RELEASE \($0)" } ?? "COMMIT")
@@ -191,13 +191,13 @@ extension SQLiteConnection {
         // A statement in the closure of a transaction that has ended would be committed on its own.
         if !openScopes.isEmpty, !isInTransaction {
             throw SQLiteError(
-                .abort, "the transaction was rolled back, by SQLite after an error or by others; end it first")
+                .abort, "SQLite or other code rolled back the transaction; end its closure or array first")
         }
         guard let failure = rollbackFailure else { return }
         guard isInTransaction else { return rollbackFailure = nil }
         throw SQLiteError(
             .abort,
-            "expected rollBack() first, since \(failure.message); statements that are on a row may have to be reset")
+            "call rollBack() first, because \(failure.message); statements with a current row may have to be reset")
     }
 }
 

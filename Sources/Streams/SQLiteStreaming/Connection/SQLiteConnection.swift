@@ -54,7 +54,8 @@ public final class SQLiteConnection {
     ///   that isn't a database is detected by the first statement, or here if an option has to access the file.
     public init(path: String, options: SQLiteOptions = SQLiteOptions()) throws(SQLiteError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw SQLiteError(.cannotOpen, "expected the path of a database, found an empty one or one with NUL")
+            throw SQLiteError(
+                .cannotOpen, "expected the path of a database, found an empty path or one with a NUL character")
         }
         self.path = path
         self.options = options
@@ -288,7 +289,7 @@ public final class SQLiteConnection {
     /// - Returns: The previous limit.
     @discardableResult
     public func setLimit(_ limit: SQLiteLimit, to value: Int) -> Int {
-        precondition(value >= 0, "a limit is not negative")
+        precondition(value >= 0, "a limit must not be negative")
         guard let handle = unsafe openHandle else { return 0 }
         return unsafe Int(sqlite3_limit(handle, limit.rawValue, Int32(clamping: value)))
     }

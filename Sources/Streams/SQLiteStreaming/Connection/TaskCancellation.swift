@@ -21,7 +21,7 @@ final class TaskCancellation {
     // PERF: SQLite/reading; stepping a statement takes 117 ns for a row of four columns, with and without the handler.
     private static let instructionCount: Int32 = 10_000
     /// The message of the error.
-    static let cancelledMessage = "interrupted, since the task is cancelled"
+    static let cancelledMessage = "interrupted, because the task is cancelled"
 
     // SAFETY: SQLite's handler reads it while the connection runs a statement; the connection closes before it releases this
     // object.
@@ -199,29 +199,29 @@ extension TaskCancellation: SelfTesting {
                 let shared = SendableConnection(connection: try SQLiteConnection.inMemory())
                 let names = (0..<columnCount).map { "c\($0)" }.joined(separator: ", ")
                 try shared.connection.execute("CREATE TABLE t (\(names)); CREATE TABLE kept (n)")
-                let counts: (told: Int, kept: Int64?) = try await Task.detached {
+                let counts: (added: Int, kept: Int64?) = try await Task.detached {
                     let connection = shared.connection
                     let reader = try connection.prepare("VALUES (1), (2)")
                     if isBesideRows { _ = try reader.step() }
                     cancel()
-                    var told = 0
+                    var added = 0
                     try? connection.transaction {
                         let values = Array(repeating: "0", count: columnCount).joined(separator: ", ")
                         let insert = try connection.prepare("INSERT INTO t VALUES (\(values))")
                         do {
                             for _ in 0..<100_000 {
                                 try insert.run()
-                                told += 1
+                                added += 1
                             }
                         } catch {}
                     }
                     reader.reset()
-                    return (told, try shared.connection.value("SELECT count(*) FROM t")?.integer)
+                    return (added, try shared.connection.value("SELECT count(*) FROM t")?.integer)
                 }.value
-                expectLessThan(counts.told, 100_000, "rows before the interrupt, of \(columnCount) columns")
+                expectLessThan(counts.added, 100_000, "rows before the interrupt, of \(columnCount) columns")
                 // SQLite may have undone the whole transaction; a rejected row must never exist.
                 expectTrue(
-                    counts.kept == Int64(counts.told) || counts.kept == 0,
+                    counts.kept == Int64(counts.added) || counts.kept == 0,
                     "\(counts) rows of \(columnCount) columns beside rows: \(isBesideRows)")
             }
         }

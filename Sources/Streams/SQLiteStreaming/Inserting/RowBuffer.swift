@@ -94,7 +94,7 @@ struct RowBuffer: CellsOnly, ~Copyable {
         let count = source.byteCount
         guard count <= byteLimit else {
             let error = SQLiteError(
-                .tooBig, "found \(count) bytes, more than the limit of \(byteLimit) of this connection")
+                .tooBig, "expected at most \(byteLimit) bytes, the limit of the connection, found \(count)")
             throw error.streamError(.limitExceeded)
         }
         // SAFETY: the bytes are copied within the closure.
@@ -167,6 +167,6 @@ extension CellsOnly where Self: ~Copyable {
 extension RowBuffer {
     /// Makes the error for a container where a value is expected.
     static func refusal(_ found: String) -> StreamError {
-        StreamError(.typeMismatch, "expected a value that a column holds, found \(found)")
+        StreamError(.typeMismatch, "expected a value that a column can store, found \(found)")
     }
 }

@@ -8,7 +8,7 @@ struct RowIDPart {
         /// SQLite chooses the ids of all rows.
         case chosen
         /// All ids are given integers.
-        case told
+        case given
         /// Some ids are given, or their values aren't known here.
         case mixed
     }
@@ -33,7 +33,7 @@ struct RowIDPart {
         var rowIDs = unsafe source.pointee.rowIDs
         // The start of the latest run of chosen ids, and the sequence at that row.
         var (runStart, atRunStart) = (start, rowIDs)
-        var (toldCount, nullCount) = (0, 0)
+        var (givenCount, nullCount) = (0, 0)
         (kind, end) = (.mixed, limit)
         for row in start..<limit {
             let before = rowIDs
@@ -51,33 +51,33 @@ struct RowIDPart {
                 return
             }
             if isChosen {
-                guard toldCount > 0, row - runStart + 1 >= Self.smallestRun else { continue }
+                guard givenCount > 0, row - runStart + 1 >= Self.smallestRun else { continue }
                 // A long run after other rows becomes the next part.
                 end = runStart
                 rowIDs = atRunStart
                 break
             }
-            if toldCount == 0, row - start >= Self.smallestRun {
+            if givenCount == 0, row - start >= Self.smallestRun {
                 // The long run at the beginning ends here.
                 (kind, end) = (.chosen, row)
                 self.rowIDs = before
                 return
             }
-            toldCount += 1
+            givenCount += 1
             (runStart, atRunStart) = (row + 1, rowIDs)
             // PERF: SQLite/insert-gaps; given ids aren't examined twice.
-            if toldCount == Self.smallestRun, toldCount * 8 >= (row + 1 - start) * 7,
+            if givenCount == Self.smallestRun, givenCount * 8 >= (row + 1 - start) * 7,
                 unsafe source.pointee.hasOnlyIntegers(rowIDs.column)
             {
-                (kind, self.rowIDs) = (.told, nil)
+                (kind, self.rowIDs) = (.given, nil)
                 return
             }
         }
         self.rowIDs = rowIDs
-        if toldCount == 0 {
+        if givenCount == 0 {
             kind = .chosen
-        } else if nullCount == 0, toldCount * 8 >= (end - start) * 7 {
-            kind = .told
+        } else if nullCount == 0, givenCount * 8 >= (end - start) * 7 {
+            kind = .given
         }
     }
 }

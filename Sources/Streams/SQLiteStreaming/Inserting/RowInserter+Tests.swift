@@ -178,7 +178,7 @@ extension RowInserterTests: SelfTesting {
             let error = expectThrows(SQLiteError.self, "\(path)") { try table.insert(rows) }
             expectEqual(
                 error?.streamError?.description,
-                "$[400].title: expected a property that changes nothing in the database, while its row is inserted",
+                "$[400].title: a property changed the database while its row was inserted",
                 "message by \(path)")
             expectEqual(try table.count(), 0, "rows by \(path)")
         }

@@ -322,7 +322,7 @@ final class RowInserter {
         guard unsafe source.pointee.isScanned else {
             let name = try module.table(columnCount: columns.count, of: connection)
             throw SQLiteError(
-                .misuse, "the rows were read from a table of the name \(name), which is one of this library")
+                .misuse, "the rows were read from a table named '\(name)', a name that SQLiteStreaming reserves")
         }
         changedRowCount &+= connection.changeCount
         unsafe source.pointee.row = end
@@ -339,7 +339,7 @@ final class RowInserter {
         if let made = selects[kind] { return made }
         let table = try module.table(columnCount: columns.count, of: connection)
         let read = columns.indices.filter { kind != .chosen || $0 != rowID }
-        let names = read.map { kind == .told && $0 == rowID ? "rowid" : "c\($0)" }.joined(separator: ", ")
+        let names = read.map { kind == .given && $0 == rowID ? "rowid" : "c\($0)" }.joined(separator: ", ")
         // In an upsert with SELECT, WHERE is required: otherwise SQLite would parse ON as part of a join.
         let made = try connection.cachedStatement(
             "\(prefix)\(list(read.map { columns[$0] })) SELECT \(names) FROM \(table)"

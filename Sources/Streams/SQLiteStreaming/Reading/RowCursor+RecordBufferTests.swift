@@ -97,7 +97,7 @@ extension RowCursorRecordBufferTests: SelfTesting {
             _ = try items.fetchAll(where: \.price.cents == 5)
         }
         expectTrue(
-            error?.message.contains("is no stored property that is a column") ?? false, "\(error?.message ?? "")")
+            error?.message.contains("isn't a stored property with a column") ?? false, "\(error?.message ?? "")")
     }
 
     // MARK: Equal to messages

@@ -34,12 +34,12 @@ final class RowFunction {
         context, count, values in
         guard let place = unsafe sqlite3_user_data(context)?.assumingMemoryBound(to: Receiver.self),
             let receiver = unsafe place.pointee, let values = unsafe values
-        else { return unsafe sqlite3_result_error(context, "the function is for queries of this library", -1) }
+        else { return unsafe sqlite3_result_error(context, "this function is reserved for SQLiteStreaming", -1) }
         // The code that receives the row may run other statements, which must not call this function for the same query.
         unsafe place.pointee = nil
         let isReceived = unsafe receiver._withUnsafeGuaranteedRef { receiver in unsafe receiver.receive(values, count) }
         unsafe place.pointee = unsafe receiver
-        if !isReceived { unsafe sqlite3_result_error(context, "the rows are not wanted", -1) }
+        if !isReceived { unsafe sqlite3_result_error(context, "the reader stopped before the last row", -1) }
     }
 
     /// Steps a statement that calls the function with all its rows, and returns SQLite's result code.

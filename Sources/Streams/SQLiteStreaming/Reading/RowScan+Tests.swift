@@ -321,7 +321,7 @@ extension RowScan: SelfTesting {
         let connection = try Self.connection()
         try connection.execute(setup)
         let name = try connection.scans.function(of: connection).name
-        let expected = "the function is for queries of this library"
+        let expected = "this function is reserved for SQLiteStreaming"
         let direct = expectThrows(SQLiteError.self, "a call") { _ = try connection.value("SELECT \(name)(1, 'x')") }
         expectEqual(direct?.message, expected, "message")
         var stream = try RecordStream<Plain> { _ throws(StreamError) in

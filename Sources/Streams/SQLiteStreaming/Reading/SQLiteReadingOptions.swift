@@ -101,7 +101,7 @@ public struct SQLiteReadingOptions: Sendable {
                 continue
             }
             guard duplicateNames == .number else {
-                throw StreamError(.duplicateKey, "two columns of the query have the name of \(name)")
+                throw StreamError(.duplicateKey, "two columns of the query are named '\(name)'")
             }
             var number = 1
             while !used.insert("\(name):\(number)").inserted { number += 1 }

@@ -56,7 +56,8 @@ public final class SQLiteRows<Row> {
     public func next() throws(SQLiteError) -> Row? {
         if let failure { throw failure }
         guard !isReading else {
-            throw SQLiteError(.misuse, "expected no call while a row is read, as from an initializer of its type")
+            throw SQLiteError(
+                .misuse, "the rows can't be read while a row is decoded, such as in an initializer of its type")
         }
         guard let cursor else { return nil }
         isReading = true
@@ -187,7 +188,7 @@ extension SQLiteConnection {
         guard statement.isReadOnly else {
             throw SQLiteError(
                 .misuse,
-                "expected a statement that only reads, since whether changes are kept is told behind the last row",
+                "expected a statement that doesn't change the database",
                 sql: sql)
         }
         try statement.bind(parameters)
@@ -426,7 +427,7 @@ extension SQLiteRowsTests: SelfTesting {
                 fail("all rows were read")
             } catch {
                 expectEqual((error as? SQLiteError)?.code, .interrupt, "code")
-                expectEqual((error as? SQLiteError)?.message, "interrupted, since the task is cancelled", "message")
+                expectEqual((error as? SQLiteError)?.message, "interrupted, because the task is cancelled", "message")
             }
             return count
         }

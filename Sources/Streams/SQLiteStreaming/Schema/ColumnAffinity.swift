@@ -32,7 +32,7 @@ extension SQLiteColumn.Affinity {
             if unsafe !NumericText.isNumber(text) { return nil }
             if keepingTypes { return "a text that would become a number" }
             return unsafe NumericText.isInteger(text)
-                ? nil : "a text that would become a number which is written otherwise"
+                ? nil : "a text that would become a number with other digits"
         case (.real, .string(let text)):
             return unsafe NumericText.isNumber(text) ? "a text that would become a real" : nil
         default:

@@ -72,7 +72,7 @@ final class InsertTarget {
             guard chosen.isPrimary || indexes.allSatisfy({ $0.collations.map(SQLiteName.folded) == collations }) else {
                 throw SQLiteError(
                     .misuse,
-                    "the table \(name) has several unique indexes of (\(columns.joined(separator: ", "))), which compare by "
+                    "the table \(name) has several unique indexes of (\(columns.joined(separator: ", "))), which have "
                         + "different collations")
             }
             made = zip(names, chosen.collations).map { "\($0) COLLATE \(SQLiteName.inQuotes($1))" }

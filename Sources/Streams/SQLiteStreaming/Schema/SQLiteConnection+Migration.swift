@@ -29,7 +29,8 @@ extension SQLiteConnection {
     @discardableResult
     public func migrate(_ steps: [(SQLiteConnection) throws -> Void]) throws -> Int {
         guard !isInTransaction else {
-            throw SQLiteError(.misuse, "expected no open transaction, since each step of a migration is one")
+            throw SQLiteError(
+                .misuse, "expected no open transaction, because each step of a migration is a transaction")
         }
         var version = try version(upTo: steps.count)
         // A read-only connection is allowed if there is nothing to do.
@@ -52,7 +53,7 @@ extension SQLiteConnection {
                     // transaction.
                     if isInTransaction { try rollBack() }
                     throw SQLiteError(
-                        .abort, "the transaction of step \(version + 1) was ended within it, and undone or not")
+                        .abort, "step \(version + 1) ended its transaction, which may be undone")
                 }
                 if isEnforcing { try checkForeignKeys(afterStep: version + 1, knowing: before) }
                 try execute("PRAGMA user_version = \(version + 1)")
@@ -67,9 +68,9 @@ extension SQLiteConnection {
     private func version(upTo count: Int) throws(SQLiteError) -> Int {
         let version = Int(try value("PRAGMA user_version")?.integer ?? 0)
         guard 0...count ~= version else {
-            let reason = version > count ? ", which a newer program has made" : ""
+            let reason = version > count ? ", which a newer program has written" : ""
             throw SQLiteError(
-                .schema, "expected a database of a version from 0 to \(count), found version \(version)\(reason)")
+                .schema, "expected a database version from 0 to \(count), found \(version)\(reason)")
         }
         return version
     }
@@ -173,8 +174,8 @@ extension MigrationTests: SelfTesting {
     private static func testRefusesOtherVersions() throws {
         let connection = try SQLiteConnection.inMemory()
         for (version, message) in [
-            (4, "expected a database of a version from 0 to 3, found version 4, which a newer program has made"),
-            (-1, "expected a database of a version from 0 to 3, found version -1"),
+            (4, "expected a database version from 0 to 3, found 4, which a newer program has written"),
+            (-1, "expected a database version from 0 to 3, found -1"),
         ] {
             try connection.execute("PRAGMA user_version = \(version)")
             let error = expectThrows(SQLiteError.self, "version \(version)") { try connection.migrate(steps) }

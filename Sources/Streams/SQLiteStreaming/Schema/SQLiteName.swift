@@ -7,7 +7,8 @@ package enum SQLiteName {
     /// - Throws: `misuse` for a name with NUL or an empty one.
     static func quoted(_ name: String) throws(SQLiteError) -> String {
         guard !name.isEmpty, !name.utf8.contains(0) else {
-            throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
+            throw SQLiteError(
+                .misuse, "expected the name of a table or column, found an empty name or one with a NUL character")
         }
         return inQuotes(name)
     }

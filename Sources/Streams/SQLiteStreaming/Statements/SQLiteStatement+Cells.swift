@@ -47,8 +47,8 @@ extension SQLiteStatement {
         throw SQLiteError(
             .misuse,
             found.isEmpty
-                ? "expected a column of the rows, found the name \(name); \(all)"
-                : "expected the name of one column, found \(name), which \(found.count) columns have; \(all)", sql: sql)
+                ? "there is no column '\(name)'; \(all)"
+                : "the name '\(name)' is ambiguous: \(found.count) columns have it; \(all)", sql: sql)
     }
 
     /// Returns a cell in its storage class, by the name of its column.
@@ -66,7 +66,7 @@ extension SQLiteStatement {
     }
 
     private func cell(_ column: Int) -> Int32 {
-        precondition(isOnRow, "the statement is on no row")
+        precondition(isOnRow, "the statement has no current row")
         precondition(column >= 0 && column < columnCount, "column out of range")
         return Int32(truncatingIfNeeded: column)
     }

@@ -54,16 +54,16 @@ extension SQLiteStatement {
             var missing = Set(1...max(1, parameterCount))
             for (name, value) in values {
                 guard let index = parameterIndex(named: name) else {
-                    throw SQLiteError(.range, "there is no parameter with the name of \(name)", sql: sql)
+                    throw SQLiteError(.range, "there is no parameter '\(name)'", sql: sql)
                 }
                 guard missing.remove(index) != nil else {
-                    throw SQLiteError(.range, "the parameter \(name) gets two values", sql: sql)
+                    throw SQLiteError(.range, "the parameter '\(name)' has two values", sql: sql)
                 }
                 try bind(try value?.sqliteValue ?? .null, at: index)
             }
             if parameterCount > 0, let index = missing.min() {
                 let name = parameterName(at: index) ?? "\(index)"
-                throw SQLiteError(.range, "the parameter \(name) gets no value", sql: sql)
+                throw SQLiteError(.range, "the parameter '\(name)' has no value", sql: sql)
             }
         }
     }

@@ -332,11 +332,11 @@ extension SQLiteStatement: SelfTesting {
             ("SELECT ?, ?", [1], "expected 2 values for parameters, found 1"),
             ("SELECT ?", [1, 2], "expected 1 values for parameters, found 2"),
             ("SELECT 1", [1], "expected 0 values for parameters, found 1"),
-            ("SELECT :a, :b", ["a": 1], "the parameter :b gets no value"),
-            ("SELECT :a", ["a": 1, "b": 2], "there is no parameter with the name of b"),
-            ("SELECT :a", ["a": 1, ":a": 2], "the parameter :a gets two values"),
-            ("SELECT ?, :a", ["a": 1], "the parameter 1 gets no value"),
-            ("SELECT 1", ["": 1], "there is no parameter with the name of "),
+            ("SELECT :a, :b", ["a": 1], "the parameter ':b' has no value"),
+            ("SELECT :a", ["a": 1, "b": 2], "there is no parameter 'b'"),
+            ("SELECT :a", ["a": 1, ":a": 2], "the parameter ':a' has two values"),
+            ("SELECT ?, :a", ["a": 1], "the parameter '1' has no value"),
+            ("SELECT 1", ["": 1], "there is no parameter ''"),
         ]
         for (sql, parameters, message) in rows {
             let error = expectThrows(SQLiteError.self, sql) { _ = try connection.value(sql, parameters) }
@@ -389,8 +389,8 @@ extension SQLiteStatement: SelfTesting {
         expectEqual(try statement.value(named: "Größe"), "x", "a value")
         expectEqual(try statement.value(named: "b"), 4, "another value")
         for (name, message) in [
-            ("B", "expected a column of the rows, found the name B; the columns are a, Größe, a, b"),
-            ("a", "expected the name of one column, found a, which 2 columns have; the columns are a, Größe, a, b"),
+            ("B", "there is no column 'B'; the columns are a, Größe, a, b"),
+            ("a", "the name 'a' is ambiguous: 2 columns have it; the columns are a, Größe, a, b"),
         ] {
             let error = expectThrows(SQLiteError.self, name) { _ = try statement.value(named: name) }
             expectEqual(error?.message, message, "message")
@@ -398,7 +398,7 @@ extension SQLiteStatement: SelfTesting {
         let none = expectThrows(SQLiteError.self, "no columns") {
             _ = try SQLiteConnection.inMemory().prepare("CREATE TABLE t (a)").column(named: "a")
         }
-        expectEqual(none?.message, "expected a column of the rows, found the name a; there are no columns", "message")
+        expectEqual(none?.message, "there is no column 'a'; there are no columns", "message")
     }
 
     private static func testNamesColumns() throws {

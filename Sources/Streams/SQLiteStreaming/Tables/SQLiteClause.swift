@@ -46,7 +46,7 @@ struct CellSink: ScalarSink, CellsOnly {
     static func scalar(of value: some StreamValue) throws(StreamError) -> ScalarValue {
         var sink = CellSink()
         try sink.write(cell: value)
-        guard let scalar = sink.value else { throw StreamError(.misuse, "the value sent nothing") }
+        guard let scalar = sink.value else { throw StreamError(.misuse, "expected a value, found none") }
         return scalar
     }
 
@@ -82,7 +82,7 @@ struct SQLiteClause {
     /// Appends the name of a property's column.
     mutating func append(_ member: SQLiteMember) throws(SQLiteError) {
         guard let offset = member.offset, let index = members.index(ofOffset: offset, type: member.type) else {
-            throw SQLiteError(.misuse, "\(member.description) is no stored property that is a column")
+            throw SQLiteError(.misuse, "\(member.description) isn't a stored property with a column")
         }
         sql += try SQLiteName.quoted(members.columns[index].name)
     }
@@ -91,7 +91,7 @@ struct SQLiteClause {
 
     private mutating func append<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
         guard !StackBounds.isNearEnd else {
-            throw SQLiteError(.misuse, "conditions are nested deeper than the stack of the thread allows")
+            throw SQLiteError(.misuse, "conditions are nested deeper than the thread's stack allows")
         }
         sql += "("
         try appendBare(node)

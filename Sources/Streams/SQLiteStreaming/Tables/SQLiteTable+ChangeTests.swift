@@ -74,7 +74,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             "message")
         let keyless = try SQLiteTable<Membership>(connection, "keyless")
         let error = expectThrows(SQLiteError.self, "a table without a key") { try keyless.update(Membership()) }
-        expectEqual(error?.message, "the table keyless has no primary key to find the row by", "message")
+        expectEqual(error?.message, "the table 'keyless' has no primary key, which finding its rows needs", "message")
     }
 
     struct Named: StreamObject, Equatable {
@@ -110,7 +110,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             (["small": 70_000], "$[0].small: expected an integer from 0 to 65535, found integer 70000"),
             (["level": 5], "$[0].level: expected a raw value of Level, found 5"),
             (["nothing": 5], "$[0]: the table tasks has no column \"nothing\""),
-            (["id": UInt64.max], "$[0].id: expected an integer from -2^63 to 2^63 - 1, found another one"),
+            (["id": UInt64.max], "$[0].id: expected an integer from -2^63 to 2^63 - 1, found one outside this range"),
         ]
         for (dictionary, message) in rows {
             let error = expectThrows(SQLiteError.self, message) { try table.insert(dictionaries: [dictionary]) }

@@ -75,7 +75,7 @@ extension SQLiteTable {
         // would be kept.
         guard connection.totalChangeCount == changes, connection.isInTransaction == isInTransaction else {
             throw StreamError(
-                .misuse, "expected a property that changes nothing in the database, while its row is inserted")
+                .misuse, "a property changed the database while its row was inserted")
         }
     }
 

@@ -104,7 +104,7 @@ extension SQLiteTable {
 
     private func requirePrimaryKey() throws(SQLiteError) {
         guard primaryKey.isEmpty else { return }
-        throw SQLiteError(.misuse, "the table \(name) has no primary key to find the row by")
+        throw SQLiteError(.misuse, "the table '\(name)' has no primary key, which finding its rows needs")
     }
 
     /// Appends WHERE and the condition that a row has the key of a row with these values.
@@ -127,7 +127,8 @@ extension SQLiteTable {
         guard key.count == primaryKey.count else {
             throw SQLiteError(
                 .misuse,
-                "expected values of the primary key (\(primaryKey.joined(separator: ", "))) of \(name), found \(key.count)"
+                "expected a value for each column of the primary key (\(primaryKey.joined(separator: ", "))) "
+                    + "of \(name), found \(key.count)"
             )
         }
         var values: [SQLiteValue] = []
@@ -137,7 +138,7 @@ extension SQLiteTable {
             let kind = members.columns.first { $0.name == column }?.kind ?? .any
             guard kind.mayBe(scalar) else {
                 throw SQLiteError(
-                    .mismatch, "expected a value of the kind that \(name).\(column) has, found another one")
+                    .mismatch, "expected a value of the type of \(name).\(column), found another type")
             }
             values.append(try SQLiteClause.value(scalar, options.dateFormat))
         }
@@ -268,14 +269,14 @@ extension SQLiteTableKeyTests: SelfTesting {
 
     private static func testRefusesWrongKeys() throws {
         let (table, others) = (try items(), try memberships())
-        let kind = "has, found another one"
+        let kind = ", found another type"
         let rows: [(() throws(SQLiteError) -> Bool, String)] = [
-            ({ () throws(SQLiteError) in try table.fetch(key: "1") != nil }, "items.id \(kind)"),
-            ({ () throws(SQLiteError) in try table.fetch(key: 1.0) != nil }, "items.id \(kind)"),
-            ({ () throws(SQLiteError) in try table.fetch(key: true) != nil }, "items.id \(kind)"),
-            ({ () throws(SQLiteError) in try table.fetch(key: UInt64.max) != nil }, "found another one"),
+            ({ () throws(SQLiteError) in try table.fetch(key: "1") != nil }, "items.id\(kind)"),
+            ({ () throws(SQLiteError) in try table.fetch(key: 1.0) != nil }, "items.id\(kind)"),
+            ({ () throws(SQLiteError) in try table.fetch(key: true) != nil }, "items.id\(kind)"),
+            ({ () throws(SQLiteError) in try table.fetch(key: UInt64.max) != nil }, "found one outside this range"),
             ({ () throws(SQLiteError) in try table.fetch(key: [1]) != nil }, "found an array"),
-            ({ () throws(SQLiteError) in try others.fetch(key: "a", 1) != nil }, "memberships.person \(kind)"),
+            ({ () throws(SQLiteError) in try others.fetch(key: "a", 1) != nil }, "memberships.person\(kind)"),
             ({ () throws(SQLiteError) in try others.fetch(key: 1) != nil }, "(person, group) of memberships, found 1"),
             ({ () throws(SQLiteError) in try others.fetch() != nil }, "(person, group) of memberships, found 0"),
             ({ () throws(SQLiteError) in try others.fetch(key: 1, "a", 1) != nil }, "of memberships, found 3"),
@@ -287,7 +288,8 @@ extension SQLiteTableKeyTests: SelfTesting {
         let keyless = try SQLiteTable<Membership>(table.connection, "keyless")
         for work in [{ _ = try keyless.fetch(key: 1) }, { _ = try keyless.save(Membership()) }] as [() throws -> Void] {
             let error = expectThrows(SQLiteError.self, "a table without a key") { try work() }
-            expectEqual(error?.message, "the table keyless has no primary key to find the row by", "message")
+            expectEqual(
+                error?.message, "the table 'keyless' has no primary key, which finding its rows needs", "message")
         }
     }
 

@@ -93,7 +93,7 @@ extension SQLiteTable {
     func selection(
         _ condition: SQLiteCondition<Row>?, _ orders: [SQLiteOrder<Row>], _ limit: Int?, _ offset: Int
     ) throws(SQLiteError) -> SQLiteStatement {
-        precondition(limit ?? 0 >= 0 && offset >= 0, "limit and offset are not negative")
+        precondition(limit ?? 0 >= 0 && offset >= 0, "limit and offset must not be negative")
         var clause = SQLiteClause(members, options.dateFormat)
         clause.append("SELECT \(try SQLiteName.list(columnNames)) FROM \(target.qualifiedName)")
         try clause.appendWhere(condition)
@@ -162,7 +162,7 @@ extension SQLiteTable {
     private func update(
         _ assignments: [SQLiteAssignment<Row>], _ condition: SQLiteCondition<Row>?
     ) throws(SQLiteError) -> Int {
-        precondition(!assignments.isEmpty, "an update sets something")
+        precondition(!assignments.isEmpty, "an update must set at least one column")
         var clause = SQLiteClause(members, options.dateFormat)
         clause.append("UPDATE \(target.qualifiedName)")
         for (index, assignment) in assignments.enumerated() {

@@ -121,7 +121,8 @@ extension SQLiteTableTests: SelfTesting {
         let connection = try SQLiteConnection.inMemory()
         let nested = expectThrows(SQLiteError.self, "an array") { _ = try SQLiteTable<Nested>(connection) }
         expectEqual(
-            nested?.message, "Nested.tags is an array, which no column holds; convert it or leave it out", "an array")
+            nested?.message, "Nested.tags is an array, which columns can't store; convert it or leave it out",
+            "an array")
         for key in ["a", "b"] {
             expectThrows(SQLiteError.self, "key \(key)") {
                 _ = try SQLiteTable<OptionalKey>(connection, options: SQLiteTableOptions(primaryKey: [key]))
@@ -135,16 +136,19 @@ extension SQLiteTableTests: SelfTesting {
             ("id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL", ""),
             ("id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, age BIGINT NOT NULL, extra TEXT", ""),
             ("id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT NOT NULL, extra TEXT NOT NULL DEFAULT 'x'", ""),
-            ("id INTEGER PRIMARY KEY, name TEXT NOT NULL", "there is no column age"),
-            ("id INTEGER PRIMARY KEY, Name TEXT NOT NULL, age INT NOT NULL", "there is no column name, only Name"),
+            ("id INTEGER PRIMARY KEY, name TEXT NOT NULL", "the column age is missing"),
+            (
+                "id INTEGER PRIMARY KEY, Name TEXT NOT NULL, age INT NOT NULL",
+                "the column name is missing; did you mean 'Name'?"
+            ),
             ("id INTEGER PRIMARY KEY, name INT NOT NULL, age INT NOT NULL", "the column name has INT, expected TEXT"),
             (
                 "id INTEGER PRIMARY KEY, name TEXT, age INT NOT NULL",
-                "the column name may be null, the member is not optional"
+                "the column name may be null, but the member isn't optional"
             ),
             (
                 "id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT NOT NULL, extra NOT NULL",
-                "the column extra is NOT NULL without a default, and there is no such member"
+                "the column extra is NOT NULL without a default, but has no member"
             ),
             (
                 "id INTEGER, name TEXT NOT NULL, age TEXT NOT NULL",
@@ -152,7 +156,7 @@ extension SQLiteTableTests: SelfTesting {
             ),
             (
                 "id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT NOT NULL AS (1)",
-                "the column age is computed"
+                "the column age is generated"
             ),
         ]
         for (columns, difference) in rows {
@@ -254,8 +258,8 @@ extension SQLiteTableTests: SelfTesting {
                 "note", "found a NUL character in text (at its byte 20), where SQL functions would cut it",
                 { $0.note = "a note that is longer\0".replacingLast(2) }
             ),
-            ("ratio", "expected a number, found NaN, which SQLite has not", { $0.ratio = .nan }),
-            ("score", "expected a number, found NaN, which SQLite has not", { $0.score = .nan }),
+            ("ratio", "expected a number, found NaN, which SQLite can't store", { $0.ratio = .nan }),
+            ("score", "expected a number, found NaN, which SQLite can't store", { $0.score = .nan }),
         ]
         for (column, message, spoil) in rows {
             for path in SQLiteInsertPath.allCases {

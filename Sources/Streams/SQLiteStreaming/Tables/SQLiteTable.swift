@@ -81,7 +81,7 @@ public struct SQLiteTable<Row: StreamObject> {
             if case .container(let description) = column.kind {
                 throw SQLiteError(
                     .misuse,
-                    "\(Row.self).\(column.name) is \(description), which no column holds; convert it or leave it out"
+                    "\(Row.self).\(column.name) is \(description), which columns can't store; convert it or leave it out"
                 )
             }
         }
@@ -89,7 +89,7 @@ public struct SQLiteTable<Row: StreamObject> {
             return members.columns.contains { $0.name == "id" && $0.kind == .integer } ? ["id"] : []
         }
         for key in keys where !members.columns.contains(where: { $0.name == key }) {
-            throw SQLiteError(.misuse, "the primary key \(key) is no column of \(Row.self)")
+            throw SQLiteError(.misuse, "the primary key '\(key)' isn't a column of \(Row.self)")
         }
         return keys
     }
@@ -117,7 +117,7 @@ public struct SQLiteTable<Row: StreamObject> {
             } else if primaryKey.contains(column.name) {
                 throw SQLiteError(
                     .misuse,
-                    "\(Row.self).\(column.name) is optional, but a part of a primary key that SQLite cannot choose")
+                    "\(Row.self).\(column.name) is optional, but SQLite doesn't choose values of this primary key")
             }
             parts.append(part)
         }
@@ -151,10 +151,11 @@ public struct SQLiteTable<Row: StreamObject> {
         for member in members.columns {
             guard let column = found.first(where: { $0.name == member.name }) else {
                 let similar = found.first { SQLiteName.folded($0.name) == SQLiteName.folded(member.name) }?.name
-                differences.append("there is no column \(member.name)" + (similar.map { ", only \($0)" } ?? ""))
+                differences.append(
+                    "the column \(member.name) is missing" + (similar.map { "; did you mean '\($0)'?" } ?? ""))
                 continue
             }
-            if column.isGenerated { differences.append("the column \(member.name) is computed") }
+            if column.isGenerated { differences.append("the column \(member.name) is generated") }
             if !accepts(member.kind, column.affinity) {
                 let type = column.declaredType.isEmpty ? "no type" : column.declaredType
                 differences.append(
@@ -162,15 +163,15 @@ public struct SQLiteTable<Row: StreamObject> {
             }
             let isRowID = column.name == rowID
             if column.isNotNull, member.isOptional, !isRowID {
-                differences.append("the column \(member.name) is NOT NULL, the member is optional")
+                differences.append("the column \(member.name) is NOT NULL, but the member is optional")
             } else if !column.isNotNull, !member.isOptional, !isRowID {
-                differences.append("the column \(member.name) may be null, the member is not optional")
+                differences.append("the column \(member.name) may be null, but the member isn't optional")
             }
         }
         for column in found where column.isNotNull && column.defaultExpression == nil && !column.isGenerated {
             if !members.columns.contains(where: { SQLiteName.folded($0.name) == SQLiteName.folded(column.name) }) {
                 differences.append(
-                    "the column \(column.name) is NOT NULL without a default, and there is no such member")
+                    "the column \(column.name) is NOT NULL without a default, but has no member")
             }
         }
         let key = found.filter { $0.primaryKeyIndex > 0 }.sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }.map(\.name)

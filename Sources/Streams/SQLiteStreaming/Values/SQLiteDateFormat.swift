@@ -26,5 +26,5 @@ public enum SQLiteDateFormat: Sendable, Hashable {
     }
 
     /// The error message for a date that can't be written as text.
-    package static let foundOtherYears = "expected a date of the years 0 to 9999, found another one"
+    package static let foundOtherYears = "expected a date in the years 0 to 9999, found another date"
 }

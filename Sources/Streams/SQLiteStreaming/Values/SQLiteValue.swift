@@ -16,7 +16,7 @@ public enum SQLiteValue: Sendable, Hashable {
     case blob([UInt8])
 
     /// The error message for NaN.
-    package static let foundNaN = "expected a number, found NaN, which SQLite has not"
+    package static let foundNaN = "expected a number, found NaN, which SQLite can't store"
 
     /// A Boolean value that indicates whether the value is null.
     public var isNull: Bool { self == .null }
@@ -70,7 +70,7 @@ extension FixedWidthInteger where Self: SQLiteBindable {
     public var sqliteValue: SQLiteValue {
         get throws(SQLiteError) {
             guard let value = Int64(exactly: self) else {
-                throw SQLiteError(.mismatch, "expected an integer from -2^63 to 2^63 - 1, found another one")
+                throw SQLiteError(.mismatch, "expected an integer from -2^63 to 2^63 - 1, found one outside this range")
             }
             return .integer(value)
         }

@@ -122,23 +122,26 @@ extension NewColumnsTests: SelfTesting {
         limited.setLimit(.columnCount, to: 30)
         let members = (1...31).map { "key \"k\($0)\" null" }
         let rows = [
-            ("[ ]", "$: expected a dictionary with members, since a table needs columns; found none"),
-            ("[ { } ]", "$[0]: expected a dictionary with members, since a table needs columns; found none"),
+            ("[ ]", "$: expected a dictionary with members, because a table needs columns; found none"),
+            ("[ { } ]", "$[0]: expected a dictionary with members, because a table needs columns; found none"),
             ("[ { key \"a\" null } { key \"a\" null key \"A\" null } ]", "$[1]: duplicate column name: A"),
-            ("[ { \(members.joined(separator: " ")) } ]", "$[0]: more than 30 columns in a table"),
-            ("[ { \(members.joined(separator: " } { ")) } ]", "$[30]: more than 30 columns in a table"),
+            ("[ { \(members.joined(separator: " ")) } ]", "$[0]: expected at most 30 columns in a table, found more"),
+            (
+                "[ { \(members.joined(separator: " } { ")) } ]",
+                "$[30]: expected at most 30 columns in a table, found more"
+            ),
             (
                 "[ { key \"a\0\" null } ]",
-                "$[0]: found a NUL character in a key, which no name of a column has"
+                "$[0]: found a NUL character in a key; column names can't contain it"
             ),
-            ("[ { key \"a\" [ ] } ]", "$[0].a: expected a value that a column holds, found an array"),
+            ("[ { key \"a\" [ ] } ]", "$[0].a: expected a value that a column can store, found an array"),
             (
                 "[ { key \"a\" integer 1 } { key \"a\" unsigned 9223372036854775808 } ]",
                 "$[1].a: expected an integer below"
             ),
         ]
         for (script, message) in rows {
-            let connection = message.contains("more than") ? limited : try SQLiteConnection.inMemory()
+            let connection = message.contains("at most") ? limited : try SQLiteConnection.inMemory()
             let error = expectThrows(StreamError.self, script) { _ = try written(script, in: connection) }
             expectTrue(error?.description.hasPrefix(message) ?? false, "\(error?.description ?? "") for \(script)")
             expectEqual(try connection.tableNames(), [], "tables after \(script)")

@@ -81,11 +81,11 @@ extension SQLiteTableWriter {
         let name = String(validating: key) ?? ""
         let limit = target.connection.limit(.columnCount)
         guard columns.count < limit else {
-            throw fail(StreamError(.limitExceeded, "more than \(limit) columns in a table"))
+            throw fail(StreamError(.limitExceeded, "expected at most \(limit) columns in a table, found more"))
         }
         guard !name.utf8.contains(0) else {
             throw fail(
-                StreamError(.unrepresentable, "found a NUL character in a key, which no name of a column has"))
+                StreamError(.unrepresentable, "found a NUL character in a key; column names can't contain it"))
         }
         guard newTable?.names.insert(SQLiteName.folded(name)).inserted ?? false else {
             throw fail(StreamError(.unrepresentable, "duplicate column name: \(name)"))
@@ -212,7 +212,7 @@ extension SQLiteTableWriter {
         guard table.stagedColumnCount > 0 else {
             throw fail(
                 StreamError(
-                    .unrepresentable, "expected a dictionary with members, since a table needs columns; found none",
+                    .unrepresentable, "expected a dictionary with members, because a table needs columns; found none",
                     path: table.emptyRowCount > 0 ? StreamPath([.index(0)]) : nil))
         }
         let declarations = columns.map { SQLiteName.inQuotes($0.name) + $0.kinds.declaration }
@@ -233,7 +233,7 @@ extension SQLiteTableWriter {
         }
         dropStage()
         newTable?.completeReport = report
-        failure = StreamError(.misuse, "the table is complete")
+        failure = StreamError(.misuse, "the writer has finished its table")
     }
 
     /// Deletes the temporary tables. While a statement of the connection is in use, SQLite deletes no table, but its rows.

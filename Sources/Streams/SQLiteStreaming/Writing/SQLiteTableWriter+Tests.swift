@@ -217,11 +217,14 @@ extension SQLiteTableWriterTests: SelfTesting {
         let rows: [(Any, StreamError.Kind, String)] = [
             ([1], .typeMismatch, "$[0]: expected a dictionary of columns, found integer 1"),
             ("x", .typeMismatch, "$: expected a dictionary of columns, found string \"x\""),
-            ([["a": 1], ["a": [2]]], .typeMismatch, "$[1].a: expected a value that a column holds, found an array"),
-            ([["a": ["b": 2]]], .typeMismatch, "$[0].a: expected a value that a column holds, found a dictionary"),
+            (
+                [["a": 1], ["a": [2]]], .typeMismatch,
+                "$[1].a: expected a value that a column can store, found an array"
+            ),
+            ([["a": ["b": 2]]], .typeMismatch, "$[0].a: expected a value that a column can store, found a dictionary"),
             ([["c": 2]], .unknownMember, "$[0]: the table t has no column \"c\""),
             ([["a": UInt64.max]], .unrepresentable, "$[0].a: expected an integer below 2^63, found \(UInt64.max)"),
-            ([["a": Double.nan]], .unrepresentable, "$[0].a: expected a number, found NaN, which SQLite has not"),
+            ([["a": Double.nan]], .unrepresentable, "$[0].a: expected a number, found NaN, which SQLite can't store"),
             (
                 [["b": "x\0"]], .unrepresentable,
                 "$[0].b: found a NUL character in text (at its byte 1), where SQL functions would cut it"

@@ -84,7 +84,8 @@ extension SQLiteTableWriter {
         return fail(
             StreamError(
                 .unrepresentable,
-                "expected a value that the column \(columns[column].name) of the type \(type) keeps, found \(found)"))
+                "expected a value that the column \(columns[column].name) of the type \(type) stores unchanged, "
+                    + "found \(found)"))
     }
 
     /// Sets the column to the value of a message, unless the value is ignored.

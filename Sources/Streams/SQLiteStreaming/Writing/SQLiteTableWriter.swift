@@ -145,7 +145,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     public mutating func finish() throws(StreamError) {
         if let failure { throw failure }
         guard arrays.isEmpty, !isInRow else {
-            throw fail(StreamError(.unexpectedEnd, "the rows are not complete"))
+            throw fail(StreamError(.unexpectedEnd, "the stream ended within a row or an array"))
         }
         try createTable()
     }

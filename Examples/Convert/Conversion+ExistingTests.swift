@@ -216,7 +216,28 @@ extension Conversion {
         try made.execute("INSERT INTO f VALUES ('x'); INSERT INTO g VALUES ('y')")
         try made.close()
         try run(database, output, "--append")
-        expectTrue(try connection(output).hasTable("g"), "the second virtual table")
+        expectEqual(try connection(output).tableNames().sorted(), ["f", "g", "v", "w"], "the virtual tables")
+        let error = expectThrows(StreamError.self, "a shadow table") {
+            try run(database, output, "--replace", "--table", "f_content")
+        }
+        expectEqual(
+            error?.message, "the table 'f_content' contains data of a virtual table; name that one with --table",
+            "message")
+        try run(database, output, "--replace", "--table", "f")
+        expectEqual(try shown(output), "'x'", "rows of the first")
+    }
+
+    static func testRefusesToAppendNoTable() throws {
+        let directory = try temporaryDirectory()
+        let (database, output) = ("\(directory)/v.db", "\(directory)/out.db")
+        try connection(output, "CREATE TABLE t (a); INSERT INTO t VALUES (1)").close()
+        for script in ["PRAGMA user_version = 1", "CREATE VIEW v AS SELECT 5 AS a"] {
+            unlink(database)
+            try connection(database, script).close()
+            let error = expectThrows(StreamError.self, script) { try run(database, output, "--append") }
+            expectTrue(error?.message.contains("--append") ?? false, "\(error?.message ?? "")")
+            expectEqual(try shown(output), "1", "rows")
+        }
     }
 
     /// SQLite reads only the first statement in the schema of a table or an index.

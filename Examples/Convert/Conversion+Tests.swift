@@ -31,6 +31,7 @@ extension Conversion: SelfTesting {
             "testRefusesToOverwriteItsInput": testRefusesToOverwriteItsInput,
             "testAcceptsAnyTableName": testAcceptsAnyTableName,
             "testWarnsIfViewBecomesTable": testWarnsIfViewBecomesTable,
+            "testRefusesToAppendNoTable": testRefusesToAppendNoTable,
             "testRunsNoHiddenSQLOfSchemas": testRunsNoHiddenSQLOfSchemas,
             "testRefusesToReplaceExistingDatabases": testRefusesToReplaceExistingDatabases,
             "testLeavesNoLogFilesBesideItsInput": testLeavesNoLogFilesBesideItsInput,

@@ -159,6 +159,10 @@ struct Conversion {
 
     /// Copies the missing tables, and adds the rows of the other tables.
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
+        if names.isEmpty {
+            throw StreamError(
+                .unrepresentable, "expected a table that --append can add, found none; add a view with --table")
+        }
         if arguments.table == nil { try TableSource.warnOfViews(copy.source, warnings) }
         for name in names {
             if try !throwing(.cannotWrite, copy.target.isInFile(name)) {

@@ -91,8 +91,14 @@ final class DatabaseInput {
     /// Returns the tables to convert: the requested table, or all tables.
     func tableNames(only table: String?) throws(StreamError) -> [String] {
         guard let table else { return try throwing(.cannotRead, connection.tableNames()) }
-        if try throwing(.cannotRead, connection.hasTable(table)) { return [table] }
-        throw SQLiteError(.error, "no such table: \(table)").streamError(.cannotRead)
+        guard try throwing(.cannotRead, connection.hasTable(table)) else {
+            throw SQLiteError(.error, "no such table: \(table)").streamError(.cannotRead)
+        }
+        guard try !throwing(.cannotRead, connection.shadowTables()).contains(SQLiteName.folded(table)) else {
+            throw StreamError(
+                .unrepresentable, "the table '\(table)' contains data of a virtual table; name that one with --table")
+        }
+        return [table]
     }
 
     /// Returns the names of the views, triggers or indexes of one table, or of all tables.

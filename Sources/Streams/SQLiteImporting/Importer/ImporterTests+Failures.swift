@@ -188,6 +188,21 @@ extension ImportFailureTests: SelfTesting {
         expectEqual(try file.open().value("SELECT count(*) FROM person"), 0, "seen by others")
         try connection.rollBack()
         expectEqual(try connection.value("SELECT count(*) FROM person"), 0, "after rolling back")
+        for hasLaterRecord in [false, true] {
+            try connection.begin()
+            var importer = try Importer(
+                ImportFixture.people(), into: connection, options: ImportOptions(batchSize: 1, adaptsBatchSize: false))
+            try importer.beginArray()
+            try ImportSample.record([("id", .integer(1))]).send(to: &importer)
+            try connection.rollBack()
+            let error = expectThrows(StreamError.self, "a rollback between batches") {
+                if hasLaterRecord { try ImportSample.record([("id", .integer(2))]).send(to: &importer) }
+                try importer.endArray()
+                try importer.finish()
+            }
+            expectEqual(error?.sqliteError?.code, .abort, "code")
+            expectEqual(try connection.value("SELECT count(*) FROM person"), 0, "rows of later batches")
+        }
     }
 
     private static func testReportsLocks() throws {

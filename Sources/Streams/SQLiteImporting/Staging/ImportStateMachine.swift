@@ -62,6 +62,8 @@ struct ImportStateMachine {
     var resumedCount = 0
     var report = ImportReport()
     /// A Boolean value that indicates whether an error has ended the import.
+    /// The transaction of other code that contains the earlier batches.
+    var surrounding = SurroundingTransaction()
     var isBroken = false
     var isFinished = false
 

@@ -8,6 +8,8 @@ import SQLiteStreaming
 extension ImportStateMachine {
     /// Writes the staged records as one batch. Records that wait for others are written in the last batch.
     mutating func writeBatch(isLast: Bool = false) throws(StreamError) {
+        do throws(SQLiteError) { try surrounding.check() } catch { throw broken(error) }
+        surrounding.note(connection)
         let fresh = waitingCount..<stagedRecords.count
         var waiting = Array(0..<waitingCount)
         if !fresh.isEmpty {

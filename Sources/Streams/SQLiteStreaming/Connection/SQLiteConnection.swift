@@ -24,6 +24,7 @@ public final class SQLiteConnection {
     public let interrupter: SQLiteInterrupter
     /// Interrupts the running statements when their task is cancelled.
     let cancellation: TaskCancellation
+    let transactions: TransactionWatch
     /// The options that the connection was opened with.
     public let options: SQLiteOptions
     /// The path of the database file, or `:memory:` for a database in memory.
@@ -71,6 +72,7 @@ public final class SQLiteConnection {
         unsafe openHandle = opened
         unsafe interrupter = SQLiteInterrupter(opened)
         unsafe cancellation = TaskCancellation(opened)
+        unsafe transactions = TransactionWatch(opened)
         try configure()
     }
 

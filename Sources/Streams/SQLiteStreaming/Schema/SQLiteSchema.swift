@@ -69,23 +69,34 @@ package struct SQLiteIndex {
 }
 
 extension SQLiteConnection {
-    /// Returns the names of the tables in the order of their creation, without SQLite's own tables.
+    /// Returns the names of the tables in the order of their creation, without SQLite's own tables and without shadow tables,
+    /// which contain the data of virtual tables.
     ///
     /// - Throws: The errors of reading the schema, such as `notADatabase` or `busy`.
-    public func tableNames() throws(SQLiteError) -> [String] {
-        try names("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-    }
+    public func tableNames() throws(SQLiteError) -> [String] { try names("'table'") }
 
-    /// Returns the names of the tables and views in the order of their creation, without SQLite's own tables.
-    public func tableAndViewNames() throws(SQLiteError) -> [String] {
-        try names(
-            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-    }
+    /// Returns the names of the tables and views in the order of their creation, without SQLite's own tables and without
+    /// shadow tables, which contain the data of virtual tables.
+    public func tableAndViewNames() throws(SQLiteError) -> [String] { try names("'table', 'view'") }
 
-    private func names(_ sql: String) throws(SQLiteError) -> [String] {
-        let statement = try cachedStatement(sql)
+    private func names(_ types: String) throws(SQLiteError) -> [String] {
+        let statement = try cachedStatement(
+            "SELECT name FROM sqlite_schema WHERE type IN (\(types)) AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         var names: [String] = []
         while try statement.step() { names.append(try statement.text(at: 0) ?? "") }
+        let shadows = try shadowTables()
+        return shadows.isEmpty ? names : names.filter { !shadows.contains(SQLiteName.folded($0)) }
+    }
+
+    /// Returns the names of the tables that contain the data of virtual tables whose modules are known.
+    package func shadowTables() throws(SQLiteError) -> Set<SQLiteName.Folded> {
+        // Virtual tables have no root page.
+        guard try value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND rootpage = 0") != nil else { return [] }
+        let tables = try prepare("PRAGMA main.table_list")
+        var names: Set<SQLiteName.Folded> = []
+        while try tables.step() {
+            if try tables.text(at: 2) == "shadow" { names.insert(SQLiteName.folded(try tables.text(at: 1) ?? "")) }
+        }
         return names
     }
 
@@ -219,6 +230,9 @@ extension SQLiteColumn: SelfTesting {
         expectEqual(try connection.columns(ofTable: "nothing"), [], "a table that is not there")
         try connection.execute("DROP TABLE a")
         expectEqual(try connection.tableNames(), ["b c"], "tables after a change")
+        guard (try? connection.execute("CREATE VIRTUAL TABLE f USING fts5 (x)")) != nil else { return }
+        try connection.execute("CREATE TABLE f_data2 (x)")
+        expectEqual(try connection.tableNames(), ["b c", "f", "f_data2"], "tables without shadow tables")
     }
 
     private static func testFindsAffinities() {

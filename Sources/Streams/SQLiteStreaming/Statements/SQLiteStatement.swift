@@ -70,6 +70,7 @@ public final class SQLiteStatement {
             return true
         }
         isOnRow = false
+        connection.transactions.endStatement(of: connection)
         if code == SQLITE_DONE {
             unsafe sqlite3_reset(handle)
             return false

@@ -15,6 +15,8 @@ struct ArrayTransactions {
     private let connection: SQLiteConnection
     /// The arrays from the outermost to the innermost.
     private var arrays: [Array] = []
+    /// The transaction of other code around the arrays, and around the rows outside of arrays.
+    private(set) var surrounding = SurroundingTransaction()
 
     init(_ connection: SQLiteConnection) { self.connection = connection }
 
@@ -31,9 +33,12 @@ struct ArrayTransactions {
 
     /// Begins the missing transactions and savepoints of the open arrays.
     ///
-    /// - Throws: Also `abort` if other code has ended them, since each row would then be committed on its own.
+    /// - Throws: Also `abort` if other code has ended them, since each row would then be committed on its own, and if it has
+    ///   rolled back a transaction that contains rows of earlier arrays.
     mutating func begin() throws(SQLiteError) {
-        try arrays.last?.scope?.checkIsOpen()
+        try surrounding.check()
+        try arrays.last { $0.scope != nil }?.scope?.checkIsOpen()
+        if arrays.first?.scope == nil { surrounding.note(connection) }
         for level in arrays.indices where arrays[level].scope == nil {
             arrays[level].scope = try connection.beginScope(connection.isInTransaction ? nil : .immediate)
         }
@@ -51,7 +56,10 @@ struct ArrayTransactions {
     }
 
     /// Removes all arrays.
-    mutating func removeAll() { arrays = [] }
+    mutating func removeAll() {
+        arrays = []
+        surrounding = SurroundingTransaction()
+    }
 }
 
 // MARK: - In-class tests
@@ -68,6 +76,7 @@ extension ArrayTransactions: SelfTesting {
             "testEmptyArraysBeginNoTransaction": testEmptyArraysBeginNoTransaction,
             "testSeparatesInterleavedArrays": testSeparatesInterleavedArrays,
             "testDetectsEndedTransaction": testDetectsEndedTransaction,
+            "testDetectsRollbackBetweenArrays": testDetectsRollbackBetweenArrays,
         ]
     }
 
@@ -167,6 +176,45 @@ extension ArrayTransactions: SelfTesting {
             expectEqual(error?.sqliteError?.code, .abort, "code after \(end)")
             let count: SQLiteValue = end == "COMMIT" ? 1 : 0
             expectEqual(try connection.value("SELECT count(*) FROM t"), count, "rows after \(end)")
+        }
+    }
+
+    private static func testDetectsRollbackBetweenArrays() throws {
+        // Other code ends a transaction at each `!`, and begins one at each `<`.
+        let rows: [(script: String, end: String, rows: String, isRefused: Bool)] = [
+            ("<[.]![.]", "ROLLBACK", "", true), ("<[.]!<[.]", "ROLLBACK", "", true), ("<.!.", "ROLLBACK", "", true),
+            ("<[.]!", "ROLLBACK", "", true), ("<[.]!", "COMMIT", "1", false), ("<[.]![.]", "COMMIT", "1,1", false),
+            ("<[.]!<[.]!", "COMMIT", "1,1", false), ("<![.]<![.]", "ROLLBACK", "1,1", false),
+            ("[[.]![.]]", "ROLLBACK", "", true), ("[[.]![.]]", "COMMIT", "1", true),
+            ("<[[.]![.]]", "ROLLBACK", "", true),
+        ]
+        for (script, end, expected, isRefused) in rows {
+            for callsConnection in end == "ROLLBACK" ? [false, true] : [false] {
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute("CREATE TABLE t (a)")
+                var writer = try SQLiteTableWriter(connection, table: "t")
+                let name = "\(script) with \(end), \(callsConnection)"
+                do {
+                    for step in script {
+                        switch step {
+                        case "<": try connection.begin()
+                        case "[": try writer.beginArray()
+                        case "]": try writer.endArray()
+                        case ".": try writer.write(any: ["a": 1])
+                        default: if callsConnection { try connection.rollBack() } else { try connection.execute(end) }
+                        }
+                    }
+                    try writer.finish()
+                    expectFalse(isRefused, "no error of \(name)")
+                } catch {
+                    expectTrue(isRefused && (error as? StreamError)?.sqliteError?.code == .abort, "\(error) of \(name)")
+                }
+                if connection.isInTransaction { try connection.rollBack() }
+                let found = try connection.value("SELECT coalesce(group_concat(a), '') FROM t")?.text
+                expectEqual(found, expected, "rows of \(name)")
+                let count = isRefused ? 0 : expected.count { $0 == "1" }
+                expectEqual(writer.report.rowCount, count, "reported rows of \(name)")
+            }
         }
     }
 }

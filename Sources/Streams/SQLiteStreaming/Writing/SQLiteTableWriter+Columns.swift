@@ -105,12 +105,7 @@ extension SQLiteTableWriter {
     /// Puts the complete rows into the temporary table, and keeps the one under construction.
     private mutating func stageCompleteRows() throws(StreamError) {
         guard buffer.rowCount > 0 else { return }
-        do throws(SQLiteError) {
-            try arrays.begin()
-            try insertBuffered()
-        } catch {
-            throw fail(error)
-        }
+        do throws(SQLiteError) { try insertBuffered() } catch { throw fail(error) }
         buffer.removeCompleteRows()
     }
 
@@ -125,7 +120,7 @@ extension SQLiteTableWriter {
         }
         let names = (0..<buffer.columnCount).map { "c\($0)" }
         do throws(SQLiteError) {
-            try arrays.begin()
+            try begin()
             if table.stagedColumnCount == 0 {
                 try target.connection.execute("CREATE TABLE \(target.qualifiedName) (\(names.joined(separator: ", ")))")
                 for _ in 0..<table.emptyRowCount {

@@ -16,7 +16,8 @@ import StringTables
 /// The outermost array is one transaction, or a savepoint if a transaction is open. Arrays in it are savepoints, and empty
 /// arrays have no cost. Each row outside of any array is a transaction of its own. Any error undoes the whole outermost array
 /// at once, including an error of the reader, and so does releasing the writer within an array. Arrays that were complete
-/// before are kept. After an error, every message and ``finish()`` throw it again, until ``rollBack()`` lets the writer begin
+/// before are kept. If they are in a transaction of other code that is rolled back, the next row and ``finish()`` throw
+/// `abort`. After an error, every message and ``finish()`` throw it again, until ``rollBack()`` lets the writer begin
 /// a new stream. If writers of one connection take turns, an array that begins within an array of another writer must end
 /// before that one: otherwise both are undone.
 ///
@@ -83,6 +84,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     public internal(set) var report: InsertResult = InsertResult()
     /// The report before the outermost open array, which is undone as a whole.
     private var reportBefore = InsertResult()
+    /// The report before the open transaction of other code.
+    private var reportBeforeTransaction = InsertResult()
     /// The values that are read back, row by row.
     var ids: [Int64?] { inserter.ids }
 
@@ -147,15 +150,17 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         guard arrays.isEmpty, !isInRow else {
             throw fail(StreamError(.unexpectedEnd, "the stream ended within a row or an array"))
         }
+        do throws(SQLiteError) { try arrays.surrounding.check() } catch { throw fail(error) }
         try createTable()
     }
 
     /// Undoes the rows of the open arrays. The next message begins a new stream.
     public mutating func rollBack() {
         arrays.undo()
-        if !arrays.isEmpty {
-            report.rowCount = reportBefore.rowCount
-            report.changedRowCount = reportBefore.changedRowCount
+        let isUndone = arrays.surrounding.isRolledBack
+        if isUndone || !arrays.isEmpty {
+            let before = isUndone ? reportBeforeTransaction : reportBefore
+            (report.rowCount, report.changedRowCount) = (before.rowCount, before.changedRowCount)
         }
         arrays.removeAll()
         buffer.removeAll()
@@ -179,8 +184,6 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if let failure { return failure }
         let located = error.located(at: path)
         do throws(SQLiteError) {
-            guard buffer.rowCount > 0 else { return end(with: located) }
-            try arrays.begin()
             try insertBuffered()
         } catch {
             return fail(error)
@@ -302,7 +305,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         guard needsOwnInsert else { return false }
         let mask = columns.indices.map { isSeen[$0] || !columns[$0].hasDefault }
         do throws(SQLiteError) {
-            try arrays.begin()
+            try begin()
             try insertBuffered()
             let partial = try partialInserter(mask)
             let changedRowCount = partial.changedRowCount
@@ -342,17 +345,22 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Inserts the buffered rows into the table.
     private mutating func flush() throws(StreamError) {
         guard buffer.rowCount > 0 else { return }
-        do throws(SQLiteError) {
-            try arrays.begin()
-            try insertBuffered()
-        } catch { throw fail(error) }
+        do throws(SQLiteError) { try insertBuffered() } catch { throw fail(error) }
         buffer.removeAll()
+    }
+
+    /// Begins the transactions of the open arrays.
+    mutating func begin() throws(SQLiteError) {
+        let surrounding = arrays.surrounding
+        try arrays.begin()
+        if arrays.surrounding != surrounding { reportBeforeTransaction = report }
     }
 
     /// Inserts the complete rows of the buffer.
     mutating func insertBuffered() throws(SQLiteError) {
         let (count, changedRowCount) = (buffer.rowCount, inserter.changedRowCount)
         guard count > 0 else { return }
+        try begin()
         do throws(RowInserter.Failure) {
             try inserter.insert(buffer, by: options.insertPath)
         } catch {

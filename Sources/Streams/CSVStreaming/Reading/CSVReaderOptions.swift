@@ -64,7 +64,7 @@ public struct CSVReaderOptions: Sendable {
 
     /// The encoding of the text.
     public enum Encoding: Sendable, Hashable {
-        /// UTF-8; invalid bytes are an error.
+        /// UTF-8; invalid bytes are an error. So is UTF-16, which some spreadsheets call Unicode text.
         case utf8
         /// ISO 8859-1, whose bytes are the first 256 characters.
         case latin1

@@ -169,6 +169,14 @@ extension CSVReaderTests: SelfTesting {
         expect(bytes + [0xE2, 0x82, 0x2C, 0x32, 0x0A], begun + wrong + ", column 3 (byte 10)")
         expect(bytes + [0x22, 0xFF, 0x22, 0x2C, 0x22, 0x0A, 0x22, 0x0A], begun + wrong + ", column 2 (byte 9)")
         expect([0xEF, 0xBB], " ! invalidText expected UTF-8, found invalid bytes at line 1, column 3 (byte 2)")
+        let utf16 = " ! invalidText expected UTF-8, found UTF-16 at line 1, column 1 (byte 0)"
+        for text in ["a\tb\r\n1\t2\r\n", "\"a\"\r\n1\r\n", "", "\n", "\u{A0A}a\n1\n"] {
+            let units = [0xFEFF] + Array(text.utf16)
+            for options in [CSVReaderOptions(dialect: .tabs), CSVReaderOptions(skipsByteOrderMark: false)] {
+                expect(units.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }, utf16, options)
+                expect(units.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }, utf16, options)
+            }
+        }
     }
 
     private static func testFollowsPoliciesForRaggedRecords() {

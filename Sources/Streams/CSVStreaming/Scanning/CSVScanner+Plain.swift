@@ -25,7 +25,7 @@ extension CSVScanner {
                 state = .record
                 if byte == 0x0A { skip(byte) }
             case .record:
-                beginRecord(byte)
+                try beginRecord(byte)
             case .field:
                 field = place
                 try countField()
@@ -75,8 +75,12 @@ extension CSVScanner {
     }
 
     /// Begins a record, unless the line is a comment or empty.
-    private func beginRecord(_ byte: UInt8) {
+    private func beginRecord(_ byte: UInt8) throws(StreamError) {
         record = place
+        // These bytes never occur in UTF-8. The first one of a text is part of a byte order mark.
+        if inputOffset == 0, byte >= 0xFE, options.encoding == .utf8 {
+            throw fail(.invalidText, "expected UTF-8, found UTF-16", record)
+        }
         if Int(byte) == comment {
             state = .comment
             offset += 1

@@ -265,12 +265,7 @@ final class CSVScanner {
         // All fields of the record were counted; the error is in one of them.
         fieldCount = (0..<fieldCount).first { unsafe Int(batch.ends[$0]) >= valid } ?? fieldCount
         let position = unsafe batch.position(of: valid)
-        let isUTF16 =
-            unsafe position.byteOffset == 0 && count > 1
-            && (text.starts(with: [0xFF, 0xFE])
-                || text.starts(with: [0xFE, 0xFF]))
-        let found = isUTF16 ? "UTF-16" : "invalid bytes"
-        let error = StreamError(.invalidText, "expected UTF-8, found \(found)", position: position)
+        let error = StreamError(.invalidText, "expected UTF-8, found invalid bytes", position: position)
         failure = error
         throw error
     }

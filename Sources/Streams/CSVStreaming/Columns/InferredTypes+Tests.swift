@@ -122,7 +122,7 @@ extension CSVColumnsTests: SelfTesting {
             found("a,b\n1,2\n", CSVReaderOptions(columns: ["b", "b"])), "two columns have the same name, \"b\"",
             "a column that is chosen twice")
         do {
-            _ = try await CSV.columns(nil, from: Array(text.utf8), options, 3, smallest: 4)
+            _ = try await CSV.columns(nil, options, 3) { CSVPieces(Array(text.utf8), $0, pieceByteCount: 4) }
             fail("a column was lost")
         } catch {
             expectEqual("\(error)", message, "several workers")
@@ -172,7 +172,9 @@ extension CSVColumnsTests: SelfTesting {
         }
         let expected = shown(try CSV.columns(from: text))
         for workers in [1, 2, 3, 7] {
-            let columns = try await CSV.columns(nil, from: text, CSVReaderOptions(), workers, smallest: 16)
+            let columns = try await CSV.columns(nil, CSVReaderOptions(), workers) { options in
+                CSVPieces(text, options, pieceByteCount: text.count / workers)
+            }
             let found = shown(columns)
             if found != expected { expectEqual(found, expected, "\(workers) workers") }
         }

@@ -142,9 +142,9 @@ extension HeaderNamesTests: SelfTesting {
             let bytes = Array((header + rows).utf8)
             let expected = outcome("\(header)1,x\n")
             for workers in [1, 2, 3] {
-                let parts = await CSVParts(bytes, CSVReaderOptions(), count: workers, smallest: 64)
+                let pieces = CSVPieces(bytes, CSVReaderOptions(), pieceByteCount: bytes.count / workers)
                 do {
-                    expectEqual(try await CSV.decode(Stop.self, parts, BuilderOptions()).count, 200, header)
+                    expectEqual(try await CSV.decode(Stop.self, pieces, BuilderOptions(), workers).count, 200, header)
                     expectEqual(expected, "1", header)
                 } catch { expectEqual("\(error)", expected, "\(workers) workers") }
             }

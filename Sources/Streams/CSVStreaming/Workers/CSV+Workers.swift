@@ -4,8 +4,10 @@ public import PlistBuilding
 public import PlistStreaming
 
 extension CSV {
-    /// The minimum number of bytes per worker.
-    static var smallestPart: Int { 1 << 18 }
+    /// The minimum number of bytes in a piece of a text in memory.
+    static var smallestPiece: Int { 1 << 18 }
+    /// The number of bytes in a piece of a file.
+    static var pieceByteCount: Int { 4 << 20 }
 
     /// Decodes the records with several workers.
     ///
@@ -22,14 +24,20 @@ extension CSV {
         _ type: [Value].Type = [Value].self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
         workers: Int
     ) async throws(StreamError) -> [Value] {
+        try await Self.decode(Value.self, try pieces(of: source, workers), options, workers)
+    }
+
+    /// Returns a text in pieces: a file as it is read, and the bytes of other sources.
+    private func pieces(of source: some ByteSource, _ workers: Int) throws(StreamError) -> CSVPieces {
         if let file = source as? FileSource {
-            let text = CSVFileText(
-                try InputFile(path: file.path), reader, pieceByteCount: Self.pieceByteCount)
-            return try await Self.decode(Value.self, text, options, workers)
+            return CSVPieces(try InputFile(path: file.path), reader, pieceByteCount: Self.pieceByteCount)
         }
-        let parts = await CSVParts(
-            try Self.bytes(of: source), reader, count: workers, smallest: Self.smallestPart)
-        return try await Self.decode(Value.self, parts, options)
+        return Self.pieces(of: try Self.bytes(of: source), reader, workers)
+    }
+
+    private static func pieces(of bytes: [UInt8], _ options: CSVReaderOptions, _ workers: Int) -> CSVPieces {
+        let share = bytes.count / max(1, workers) + 1
+        return CSVPieces(bytes, options, pieceByteCount: max(smallestPiece, min(share, pieceByteCount)))
     }
 
     /// Returns all bytes of a source that isn't a file.
@@ -39,15 +47,12 @@ extension CSV {
     }
 
     static func decode<Value: StreamValue & Sendable>(
-        _ type: Value.Type, _ parts: CSVParts, _ options: BuilderOptions
+        _ type: Value.Type, _ text: CSVPieces, _ options: BuilderOptions, _ workers: Int
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read(isForOne: options.unknownMembers == .collect) { (piece) throws(StreamError) in
-            try piece.values(type, options)
-        }
-        guard found.count != 1 else { return found[0] }
         var values: [Value] = []
-        values.reserveCapacity(found.reduce(0) { $0 + $1.count })
-        for part in found { values += part }
+        try await text.read(
+            workers: workers, isForOne: options.unknownMembers == .collect,
+            { (piece) throws(StreamError) in try piece.values(type, options) }, { values += $0 })
         return values
     }
 
@@ -65,21 +70,17 @@ extension CSV {
         rowsOf source: some ByteSource, workers: Int,
         _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> [Value] {
-        if let file = source as? FileSource {
-            let text = CSVFileText(
-                try InputFile(path: file.path), reader, pieceByteCount: Self.pieceByteCount)
-            return try await Self.map(text, workers, transform)
-        }
-        let parts = await CSVParts(
-            try Self.bytes(of: source), reader, count: workers, smallest: Self.smallestPart)
-        return try await Self.map(parts, transform)
+        try await Self.map(try pieces(of: source, workers), workers, transform)
     }
 
     static func map<Value: Sendable>(
-        _ parts: CSVParts, _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
+        _ text: CSVPieces, _ workers: Int,
+        _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read { (piece) async throws(StreamError) in try await piece.map(transform) }
-        return Array(found.joined())
+        var values: [Value] = []
+        try await text.read(
+            workers: workers, { (piece) async throws(StreamError) in try await piece.map(transform) }, { values += $0 })
+        return values
     }
 
     /// Builds columns of the records with several workers; the source is read twice if no types are given.
@@ -98,27 +99,30 @@ extension CSV {
     ) async throws(StreamError) -> Columns {
         let declared = columns?.map { (name: $0, type: $1) }
         if let file = Self.fileToReadTwice(source) {
-            return try await Self.columns(declared, fromFile: file.path, reader, workers, Self.pieceByteCount)
+            return try await Self.columns(declared, reader, workers) { (options) throws(StreamError) in
+                CSVPieces(try InputFile(path: file.path), options, pieceByteCount: Self.pieceByteCount)
+            }
         }
-        return try await Self.columns(
-            declared, from: try Self.bytes(of: source), reader, workers, smallest: Self.smallestPart)
+        let bytes = try Self.bytes(of: source)
+        return try await Self.columns(declared, reader, workers) { Self.pieces(of: bytes, $0, workers) }
     }
 
     static func columns(
-        _ declared: [(name: String, type: ColumnType)]?, from bytes: [UInt8], _ options: CSVReaderOptions,
-        _ workers: Int, smallest: Int
+        _ declared: [(name: String, type: ColumnType)]?, _ options: CSVReaderOptions, _ workers: Int,
+        _ text: (CSVReaderOptions) throws(StreamError) -> CSVPieces
     ) async throws(StreamError) -> Columns {
-        let parts = await CSVParts(bytes, options.forTypes, count: workers, smallest: smallest)
         let types: [(name: String, type: ColumnType)]
         if let declared {
             types = declared
         } else {
-            let found = try await parts.read { (piece) throws(StreamError) in try piece.types() }
+            var found: [InferredTypes] = []
+            try await text(options.forTypes).read(
+                workers: workers, { (piece) throws(StreamError) in try piece.types() }, { found.append($0) })
             types = try InferredTypes(joining: found).columns(options)
         }
-        let chosen = try options.forColumns(types)
-        let texts = await CSVParts(bytes, chosen, count: workers, smallest: smallest)
-        let found = try await texts.read { (piece) throws(StreamError) in try piece.columns(types) }
-        return found.count == 1 ? found[0] : Columns(joining: found)
+        var parts: [Columns] = []
+        try await text(try options.forColumns(types)).read(
+            workers: workers, { (piece) throws(StreamError) in try piece.columns(types) }, { parts.append($0) })
+        return parts.count == 1 ? parts[0] : Columns(joining: parts)
     }
 }

@@ -5,34 +5,30 @@ import PlistStreaming
 
 /// A piece of a delimited text, with complete records, for one worker.
 struct CSVPiece: Sendable {
-    private let bytes: [UInt8]
-    private let range: Range<Int>
+    /// The bytes of the piece, or of several if one worker reads the rest of the text.
+    private let parts: [ArraySlice<UInt8>]
     private let options: CSVReaderOptions
     /// The index of the piece, and the known extents of the other pieces.
     private let index: Int
     private let order: PieceOrder
     /// The start of the piece; only its byte offset is known before all earlier pieces were read.
     private var start: Start
-    private var knowsStart = false
-    /// The following pieces and the rest of the text, if one worker reads everything.
-    private var rest: (pieces: [[UInt8]], text: CSVFileText)?
+    /// The text, if one worker reads the rest of it.
+    private var text: CSVPieces?
 
-    /// Creates a piece that begins at an offset, one of several that are read at the same time.
-    init(
-        _ bytes: [UInt8], _ range: Range<Int>, at offset: Int, _ options: CSVReaderOptions, _ order: PieceOrder,
-        _ index: Int
-    ) {
-        (self.bytes, self.range, self.options, self.order, self.index) = (bytes, range, options, order, index)
-        start = Start(place: LinePlace(offset: offset))
+    /// Creates a piece, one of several that are read at the same time. Its indexes are offsets in the text.
+    init(_ bytes: ArraySlice<UInt8>, _ options: CSVReaderOptions, _ order: PieceOrder, _ index: Int) {
+        (parts, self.options, self.order, self.index) = ([bytes], options, order, index)
+        start = Start(place: LinePlace(offset: bytes.startIndex))
     }
 
     /// Creates a piece for one worker that reads from the given piece to the end of the text.
     init(
-        _ bytes: [UInt8], _ range: Range<Int>, behind index: Int, from start: Start, _ options: CSVReaderOptions,
-        rest: (pieces: [[UInt8]], text: CSVFileText)? = nil
+        _ parts: [ArraySlice<UInt8>], of text: CSVPieces, behind index: Int, from start: Start,
+        _ options: CSVReaderOptions
     ) {
-        (self.bytes, self.range, self.options, self.order, self.index) = (bytes, range, options, PieceOrder(), index)
-        (self.start, knowsStart, self.rest) = (start, true, rest)
+        (self.parts, self.options, order, self.index) = (parts, options, PieceOrder(), index)
+        (self.start, self.text) = (start, text)
     }
 
     /// Returns the options of all pieces except the first, which alone has a header and a byte order mark. Returns nil
@@ -107,29 +103,20 @@ struct CSVPiece: Sendable {
 
     /// Calls a closure with the bytes in chunks. Between chunks, the worker checks for cancellation.
     private func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
-        try forEachChunk(of: bytes, range, body)
-        guard let rest else { return }
-        for piece in rest.pieces { try forEachChunk(of: piece, 0..<piece.count, body) }
-        try rest.text.forEachChunk { (chunk) throws(StreamError) in
+        for part in parts {
+            try unsafe part.withUnsafeBufferPointer { buffer throws(StreamError) in
+                // SAFETY: the span does not leave the closure.
+                let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
+                for start in stride(from: 0, to: bytes.byteCount, by: 1 << 20) {
+                    if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
+                    if order.hasFailed(before: index) { throw .stopRequest() }
+                    try body(bytes.extracting(start..<min(bytes.byteCount, start + 1 << 20)))
+                }
+            }
+        }
+        try text?.forEachUnreadChunk { (chunk) throws(StreamError) in
             if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
             try body(chunk)
-        }
-    }
-
-    private func forEachChunk(
-        of bytes: [UInt8], _ range: Range<Int>, _ body: (RawSpan) throws(StreamError) -> Void
-    ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
-            var start = range.lowerBound
-            while start < range.upperBound {
-                if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
-                if order.hasFailed(before: index) { throw .stopRequest() }
-                let end = min(range.upperBound, start + 1 << 20)
-                try body(bytes.extracting(start..<end))
-                start = end
-            }
         }
     }
 
@@ -166,7 +153,7 @@ struct CSVPiece: Sendable {
         _ transform: @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> Output<[Value]> {
         var piece = self
-        if !knowsStart {
+        if text == nil {
             order.note(try count(), of: index)
             guard let start = await order.start(of: index) else { throw .stopRequest() }
             piece.start = start

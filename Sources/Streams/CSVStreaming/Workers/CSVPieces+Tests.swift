@@ -7,7 +7,7 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum CSVPartsTests {
+enum CSVPiecesTests {
     private struct Line: StreamObject, Equatable, Sendable {
         var a = ""
         var b: String?
@@ -30,8 +30,8 @@ enum CSVPartsTests {
                 }
                 return "\(rows)"
             }
-            let parts = await CSVParts(text, options, count: workers, smallest: 8)
-            let rows = try await CSV.map(parts) { row in shown(row) }
+            let pieces = CSVPieces(text, options, pieceByteCount: max(8, text.count / workers))
+            let rows = try await CSV.map(pieces, workers) { row in shown(row) }
             return "\(rows)"
         } catch {
             return "\(error)"
@@ -43,7 +43,7 @@ enum CSVPartsTests {
         ofFile path: String, _ options: CSVReaderOptions, workers: Int, pieceByteCount: Int
     ) async -> String {
         do {
-            let text = CSVFileText(try InputFile(path: path), options, pieceByteCount: pieceByteCount)
+            let text = CSVPieces(try InputFile(path: path), options, pieceByteCount: pieceByteCount)
             let rows = try await CSV.map(text, workers) { row in shown(row) }
             return "\(rows)"
         } catch {
@@ -68,7 +68,7 @@ enum CSVPartsTests {
     }
 }
 
-extension CSVPartsTests: SelfTesting {
+extension CSVPiecesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testResultDoesNotDependOnWorkerCount": testResultDoesNotDependOnWorkerCount,
@@ -78,10 +78,11 @@ extension CSVPartsTests: SelfTesting {
             "testEnforcesLimitsOfTheWholeText": testEnforcesLimitsOfTheWholeText,
             "testEnforcesLimitsOfAllValues": testEnforcesLimitsOfAllValues,
             "testSkipsLinesBeforeTheFirstRecord": testSkipsLinesBeforeTheFirstRecord,
-            "testDecodesSameValuesFromParts": testDecodesSameValuesFromParts,
+            "testDecodesSameValuesFromPieces": testDecodesSameValuesFromPieces,
             "testStopsWhenCancelled": testStopsWhenCancelled,
             "testDecodesSameValuesFromFile": testDecodesSameValuesFromFile,
             "testLimitsReadAhead": testLimitsReadAhead,
+            "testEndsPiecesWithRecords": testEndsPiecesWithRecords,
         ]
     }
 
@@ -141,11 +142,12 @@ extension CSVPartsTests: SelfTesting {
             return row.index
         }
         for workers in [1, 2, 4, 9] {
-            let parts = await CSVParts(text, CSVReaderOptions(), count: workers, smallest: 8)
-            let file = CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200)
-            for isFile in [false, true] {
+            for pieces in [
+                CSVPieces(text, CSVReaderOptions(), pieceByteCount: text.count / workers),
+                CSVPieces(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200),
+            ] {
                 do {
-                    let found = try await isFile ? CSV.map(file, workers, body) : CSV.map(parts, body)
+                    let found = try await CSV.map(pieces, workers, body)
                     fail("\(found.count) rows by \(workers) workers")
                 } catch {
                     expectEqual(error.position?.line, 702, "\(workers) workers")
@@ -169,7 +171,7 @@ extension CSVPartsTests: SelfTesting {
     private static func testEnforcesLimitsOfAllValues() async throws {
         // At least two parts, and not much more than the size of a piece.
         let row = "1,2," + String(repeating: "x", count: 6_000) + "\n"
-        let text = Array(("a,b,c\n" + String(repeating: row, count: 2 * CSV.smallestPart / 6_000 + 1)).utf8)
+        let text = Array(("a,b,c\n" + String(repeating: row, count: 2 * CSV.smallestPiece / 6_000 + 1)).utf8)
         let options = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 60)
         let expected = expectThrows(StreamError.self, "too many") {
             _ = try CSV.decode([Line].self, from: text, options: options)
@@ -182,7 +184,7 @@ extension CSVPartsTests: SelfTesting {
                 let values =
                     try await isFile
                     ? CSV.decode(
-                        Line.self, CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200_000),
+                        Line.self, CSVPieces(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200_000),
                         options, 2)
                     : CSV().decode([Line].self, from: text, options: options, workers: 2)
                 fail("\(values.count) values")
@@ -195,7 +197,10 @@ extension CSVPartsTests: SelfTesting {
     /// Returns the number of rows in the columns, or the error.
     private static func columns(_ text: [UInt8], _ options: CSVReaderOptions, workers: Int) async -> String {
         do {
-            return "\(try await CSV.columns(nil, from: text, options, workers, smallest: 8).rowCount) rows"
+            let columns = try await CSV.columns(nil, options, workers) { options in
+                CSVPieces(text, options, pieceByteCount: max(8, text.count / workers))
+            }
+            return "\(columns.rowCount) rows"
         } catch {
             return "\(error)"
         }
@@ -216,14 +221,13 @@ extension CSVPartsTests: SelfTesting {
         try await expectSame(Array((text + "1,2,3\r").utf8), CSVReaderOptions(), "a line behind a mark")
     }
 
-    private static func testDecodesSameValuesFromParts() async throws {
+    private static func testDecodesSameValuesFromPieces() async throws {
         var text = Array("a,b\n".utf8)
         for row in 0..<500 { text += Array("name \(row),\(row % 7 == 0 ? "" : "\"line\n\(row)\"")\n".utf8) }
         let expected = try CSV.decode([Line].self, from: text)
         expectEqual(expected.count, 500, "values")
-        let parts = await CSVParts(text, CSVReaderOptions(), count: 4, smallest: 16)
-        expectGreaterThan(parts.starts.count, 2, "parts")
-        expectEqual(try await CSV.decode(Line.self, parts, BuilderOptions()), expected, "values of parts")
+        let pieces = CSVPieces(text, CSVReaderOptions(), pieceByteCount: text.count / 4)
+        expectEqual(try await CSV.decode(Line.self, pieces, BuilderOptions(), 4), expected, "values of pieces")
         expectEqual(try await CSV().decode([Line].self, from: text, workers: 2), expected, "values of small texts")
     }
 
@@ -232,13 +236,15 @@ extension CSVPartsTests: SelfTesting {
         for row in 0..<500 { text += Array("\(row),\(row % 7 == 0 ? "" : "\"line\n\(row)\"")\n".utf8) }
         let path = try temporaryDirectory() + "/lines.csv"
         try Data(text).write(to: URL(fileURLWithPath: path))
-        let file = CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 1_000)
+        let file = CSVPieces(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 1_000)
         expectEqual(
             try await CSV.decode(Line.self, file, BuilderOptions(), 3), try CSV.decode([Line].self, from: text),
             "values")
         expectEqual(
             try await CSV().decode([Line].self, from: .file(path), workers: 2).count, 500, "values of a small file")
-        let columns = try await CSV.columns(nil, fromFile: path, CSVReaderOptions(), 3, 1_000)
+        let columns = try await CSV.columns(nil, CSVReaderOptions(), 3) { (options) throws(StreamError) in
+            CSVPieces(try InputFile(path: path), options, pieceByteCount: 1_000)
+        }
         let expected = try CSV.columns(from: text)
         for (column, other) in zip(columns.columns, expected.columns) {
             expectEqual(column.type, other.type, column.name)
@@ -255,6 +261,23 @@ extension CSVPartsTests: SelfTesting {
         }
     }
 
+    private static func testEndsPiecesWithRecords() {
+        let text = Array("a\n1\r\n\"2\n\"\r3\n4".utf8)
+        for (count, expected) in [
+            (1, ["a\n", "1\r\n", "\"2\n\"\r", "3\n", "4"]), (4, ["a\n", "1\r\n", "\"2\n\"\r3\n", "4"]),
+            (9, ["a\n1\r\n", "\"2\n\"\r3\n4"]), (text.count + 1, [String(decoding: text, as: UTF8.self)]),
+        ] {
+            let pieces = CSVPieces(text, CSVReaderOptions(), pieceByteCount: count)
+            var (found, end): ([String], Int) = ([], 0)
+            while let piece = pieces.next() {
+                expectEqual(piece.startIndex, end, "start of piece \(found.count)")
+                end = piece.endIndex
+                found.append(String(decoding: piece, as: UTF8.self))
+            }
+            expectEqual(found, expected, "pieces of \(count) bytes")
+        }
+    }
+
     private static func testLimitsReadAhead() async throws {
         let path = try temporaryDirectory() + "/numbers.csv"
         var text = "offset\n"
@@ -263,7 +286,7 @@ extension CSVPartsTests: SelfTesting {
         // SAFETY: the path is a string that outlives the call.
         let descriptor = unsafe open(path, O_RDONLY)
         defer { close(descriptor) }
-        let file = CSVFileText(InputFile(descriptor: descriptor), CSVReaderOptions(), pieceByteCount: 1_000)
+        let file = CSVPieces(InputFile(descriptor: descriptor), CSVReaderOptions(), pieceByteCount: 1_000)
         // The number of bytes that were read after a row when the closure receives it.
         let distances = try await CSV.map(file, 3) { row in
             Int64(lseek(descriptor, 0, SEEK_CUR)) - (row.integer(at: 0) ?? 0)

@@ -1,6 +1,6 @@
 // The tokens of JSON text by the classes of its bytes: bits are tokens, and arithmetic moves them to the next one. Eight
 // blocks of 64 bytes go through it side by side; what carries over from one to the next one is found as a sum finds it, with
-// a bit a block. What is meant is said by JSONStreaming's TokenFinder, which has the same in plain Swift.
+// a bit a block. The tests of JSONStreaming's TokenFinder contain the same in plain Swift, which is the specification.
 
 /// A bit a block, the first one lowest: the highest bits of their words.
 TARGET ALWAYS(uint32_t) NAME(highest)(lanes words) {

@@ -34,13 +34,11 @@ struct TokenFinder: Sendable {
 
     /// The state that a block needs from the previous one.
     private var state = cblockmasks_tokens()
-    private var scan: BlockScan
     private let width: Int32
 
     /// Creates a finder that begins at a value, or at a name after a comma or an opening brace.
     init(atName: Bool = false, width: Int32 = BlockScan.widest) {
         self.width = width
-        scan = BlockScan(Self.classes, width: 0)
         state.colon = atName ? 0 : 1
     }
 
@@ -54,10 +52,10 @@ struct TokenFinder: Sendable {
     ///   - masks: Memory for one word per block in each mask; the masks are `wordStride` words apart.
     /// - Returns: The number of valid blocks: those before a block with a control character in a string, or 0 if the
     ///   bytes contain invalid UTF-8 or another control character. If this isn't the number of all blocks, don't
-    ///   continue with the next ones.
+    ///   continue with the next ones. A processor without vectors finds none, so that all values are read.
     mutating func find(in bytes: RawSpan, into masks: UnsafeMutablePointer<UInt64>) -> Int {
         let count = bytes.byteCount / BlockScan.blockCount
-        guard width > 0 else { return unsafe findPlainly(in: bytes, count, into: masks) }
+        guard width > 0 else { return 0 }
         // SAFETY: `count` blocks are in bounds; the pointers do not leave the closures.
         return unsafe bytes.withUnsafeBytes { bytes in
             guard let bytes = bytes.baseAddress else { return 0 }
@@ -71,11 +69,22 @@ struct TokenFinder: Sendable {
             }
         }
     }
+}
 
-    /// The specification of the vector code, also for processors without vectors.
-    private mutating func findPlainly(
-        in bytes: RawSpan, _ count: Int, into masks: UnsafeMutablePointer<UInt64>
-    ) -> Int {
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+/// The specification of the vector code: one block after another, in plain Swift.
+private struct PlainTokenFinder {
+    private var state = cblockmasks_tokens()
+    private var scan = BlockScan(TokenFinder.classes, width: 0)
+
+    init(atName: Bool) { state.colon = atName ? 0 : 1 }
+
+    mutating func find(in bytes: RawSpan, into masks: UnsafeMutablePointer<UInt64>) -> Int {
+        let count = bytes.byteCount / BlockScan.blockCount
         var blocks = [SIMD8<UInt64>](repeating: .zero, count: count)
         // SAFETY: the memory has eight words per block; the pointer does not leave the closure.
         let findings = unsafe blocks.withUnsafeMutableBytes {
@@ -84,8 +93,8 @@ struct TokenFinder: Sendable {
         guard findings.isEmpty else { return 0 }
         for (block, words) in blocks.enumerated() {
             guard let found = next(words) else { return block }
-            for mask in Mask.allCases {
-                unsafe masks[mask.rawValue &* Self.wordStride &+ block] = found[mask.rawValue]
+            for mask in TokenFinder.Mask.allCases {
+                unsafe masks[mask.rawValue &* TokenFinder.wordStride &+ block] = found[mask.rawValue]
             }
         }
         return count
@@ -162,11 +171,6 @@ struct TokenFinder: Sendable {
     }
 }
 
-// MARK: - In-class tests
-
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
-
 extension TokenFinder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
@@ -178,13 +182,15 @@ extension TokenFinder: SelfTesting {
         ]
     }
 
-    /// Returns the masks of a text after some spaces, in windows of some blocks, and the number of valid blocks.
+    /// Returns the masks of a text after some spaces, in windows of some blocks, and the number of valid blocks. A width
+    /// of 0 is the specification.
     private static func masks(
         of text: [UInt8], after count: Int = 0, _ width: Int32, windows: Int = 3, atName: Bool = false
     ) -> (words: [[UInt64]], count: Int) {
         var bytes = [UInt8](repeating: 0x20, count: count) + text
         bytes += [UInt8](repeating: 0x20, count: 64 - bytes.count % 64)
         var finder = TokenFinder(atName: atName, width: width)
+        var plainFinder = PlainTokenFinder(atName: atName)
         var words = [[UInt64]](repeating: [], count: Mask.allCases.count)
         var trusted = 0
         for start in stride(from: 0, to: bytes.count, by: 64 * windows) {
@@ -193,7 +199,9 @@ extension TokenFinder: SelfTesting {
             // SAFETY: memory for all masks; no pointer leaves the closures.
             let found = unsafe window.withUnsafeBytes { bytes in
                 unsafe memory.withUnsafeMutableBufferPointer { memory in
-                    unsafe memory.baseAddress.map { unsafe finder.find(in: bytes.bytes, into: $0) } ?? 0
+                    guard let memory = memory.baseAddress else { return 0 }
+                    return unsafe width == 0
+                        ? plainFinder.find(in: bytes.bytes, into: memory) : finder.find(in: bytes.bytes, into: memory)
                 }
             }
             for mask in words.indices { words[mask] += memory[mask * wordStride..<mask * wordStride + found] }

@@ -131,10 +131,9 @@ extension JSONScanner {
         case .afterValue: nesting.isInDictionary ? "',' or '}'" : "',' or ']'"
         case .afterRoot: options.allowsMultipleValues ? "whitespace before the next value" : "the end of the input"
         case .string: "'\"' to close a string"
-        case .multibyte: "a continuation byte of UTF-8"
-        case .escape: "an escape: one of \" \\ / b f n r t u"
-        case .unicodeEscape: "four hexadecimal digits of an escape"
-        case .lowSurrogateBackslash, .lowSurrogateU: "the low surrogate of a pair, such as \\udc00"
+        case .escape where escapeCount == 0: "an escape: one of \" \\ / b f n r t u"
+        case .escape where 5...6 ~= escapeCount: "the low surrogate of a pair, such as \\udc00"
+        case .escape: "four hexadecimal digits of an escape"
         case .literal: literal == .byteOrderMark ? "a byte order mark of UTF-8" : "'\(literal.text)'"
         case .minus, .point: "a digit"
         case .exponent: "a digit or a sign of an exponent"
@@ -148,8 +147,7 @@ extension JSONScanner {
     private mutating func step(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
         switch state {
         case .string: return stepInString(byte, in: bytes, at: offset)
-        case .multibyte, .escape, .unicodeEscape, .lowSurrogateBackslash, .lowSurrogateU:
-            return stepInStringDetail(byte, in: bytes, at: offset)
+        case .escape: return stepInEscape(byte, in: bytes, at: offset)
         case .minus, .zero, .integer, .point, .fraction, .exponent, .exponentSign, .exponentDigits:
             return stepInNumber(byte, in: bytes, at: offset)
         case .literal: return stepInLiteral(byte, in: bytes, at: offset)

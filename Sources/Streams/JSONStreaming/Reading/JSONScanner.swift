@@ -24,11 +24,10 @@ public struct JSONScanner: Sendable {
     enum State: UInt8, Sendable {
         case value, firstElement, firstKey, key, colon, afterValue
         case beforeRoot, afterRoot
-        case string, multibyte, escape, unicodeEscape, lowSurrogateBackslash, lowSurrogateU
+        case string, escape
         case literal
         case minus, zero, integer, point, fraction, exponent, exponentSign, exponentDigits
         case failed
-
     }
 
     @usableFromInline let options: JSONReaderOptions
@@ -52,11 +51,9 @@ public struct JSONScanner: Sendable {
     var isKey: Bool = false
     var literal: Literal = .null
     var literalCount: Int = 0
-    var remainingDigits: Int = 0
-    var codeUnit: UInt32 = 0
-    var highSurrogate: UInt32 = 0
-    var remainingBytes: Int = 0
-    var nextByteRange: ClosedRange<UInt8> = 0x80...0xBF
+    /// The number of bytes after the backslash of an escape, and the code units of up to two escapes.
+    var escapeCount: Int = 0
+    var codeUnits: UInt32 = 0
 
     /// Creates a scanner before the first byte.
     @inline(__always)  // PERF: JSONTyped/documents; the scanner is large and isn't moved.

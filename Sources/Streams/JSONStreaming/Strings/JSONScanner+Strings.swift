@@ -1,11 +1,14 @@
 // Strings in the plain scanner: UTF-8, escapes and surrogate pairs, byte by byte.
 
+import BlockMasks
 import PlistStreaming
 
 extension JSONScanner {
     // PERF: JSONReader in chunks; a string that was cut at the end of a chunk is copied by words.
     /// Appends the plain bytes of a string from an offset on, up to the limit, and returns the offset after them.
     mutating func appendRun(_ bytes: RawSpan, from start: Int) -> Int {
+        // The rest of a character that was cut is checked byte by byte.
+        guard mayContinue(with: 0x20) else { return start }
         let end = start + min(bytes.byteCount - start, options.limits.stringByteCount - scratch.count)
         var offset = start
         while offset <= end &- 8 {
@@ -25,6 +28,10 @@ extension JSONScanner {
     }
 
     mutating func stepInString(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
+        guard mayContinue(with: byte) else {
+            let message = "expected valid UTF-8 in a string, found \(Self.name(of: byte))"
+            return .failure(fail(.invalidText, message, in: bytes, at: offset))
+        }
         switch byte {
         case UInt8(ascii: "\""):
             if isKey {
@@ -34,59 +41,20 @@ extension JSONScanner {
             state = nesting.depth == 0 ? .afterRoot : .afterValue
             return .string
         case UInt8(ascii: "\\"):
-            state = .escape
+            (state, escapeCount, codeUnits) = (.escape, 0, 0)
             return .nothing
         case 0x00..<0x20:
             let found = "a control character in a string, \(Self.name(of: byte))"
             return .failure(fail(.invalidSyntax, "expected an escape, found \(found)", in: bytes, at: offset))
-        case 0x20..<0x80: return append(byte, in: bytes, at: offset)
-        default: return beginMultibyte(byte, in: bytes, at: offset)
-        }
-    }
-
-    mutating func stepInStringDetail(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
-        switch state {
-        case .multibyte:
-            guard nextByteRange.contains(byte) else {
-                return .failure(invalidText(byte, in: bytes, at: offset))
-            }
-            nextByteRange = 0x80...0xBF
-            remainingBytes -= 1
-            if remainingBytes == 0 { state = .string }
-            return append(byte, in: bytes, at: offset)
-        case .escape: return stepInEscape(byte, in: bytes, at: offset)
-        case .unicodeEscape: return stepInUnicodeEscape(byte, in: bytes, at: offset)
-        case .lowSurrogateBackslash where byte == UInt8(ascii: "\\"):
-            state = .lowSurrogateU
-            return .nothing
-        case .lowSurrogateU where byte == UInt8(ascii: "u"):
-            beginUnicodeEscape()
-            return .nothing
         default:
-            let message = "expected \(expectation), found \(Self.name(of: byte))"
-            return .failure(fail(.invalidText, message, in: bytes, at: offset))
+            return append(byte, in: bytes, at: offset)
         }
     }
 
-    // SPEC: Unicode 16, table 3-7: the second byte's range excludes overlong forms, surrogates and values that are too
-    // large.
-    private mutating func beginMultibyte(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
-        switch byte {
-        case 0xC2...0xDF: (remainingBytes, nextByteRange) = (1, 0x80...0xBF)
-        case 0xE0: (remainingBytes, nextByteRange) = (2, 0xA0...0xBF)
-        case 0xE1...0xEC, 0xEE...0xEF: (remainingBytes, nextByteRange) = (2, 0x80...0xBF)
-        case 0xED: (remainingBytes, nextByteRange) = (2, 0x80...0x9F)
-        case 0xF0: (remainingBytes, nextByteRange) = (3, 0x90...0xBF)
-        case 0xF1...0xF3: (remainingBytes, nextByteRange) = (3, 0x80...0xBF)
-        case 0xF4: (remainingBytes, nextByteRange) = (3, 0x80...0x8F)
-        default: return .failure(invalidText(byte, in: bytes, at: offset))
-        }
-        state = .multibyte
-        return append(byte, in: bytes, at: offset)
-    }
-
-    private mutating func invalidText(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> StreamError {
-        fail(.invalidText, "expected valid UTF-8 in a string, found \(Self.name(of: byte))", in: bytes, at: offset)
+    /// Returns whether a byte may follow the text of the string so far, which may end within a character.
+    private func mayContinue(with byte: UInt8) -> Bool {
+        guard byte | (scratch.last ?? 0) >= 0x80 else { return true }
+        return BlockScan.mayFollow(byte, scratch.suffix(3).reduce(0) { $0 >> 8 | UInt32($1) << 24 })
     }
 
     private mutating func append(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
@@ -108,45 +76,43 @@ extension JSONScanner {
         .failure(fail(limit: "bytes in a string", options.limits.stringByteCount, in: bytes, at: offset))
     }
 
-    private mutating func stepInEscape(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
-        if byte == UInt8(ascii: "u") {
-            highSurrogate = 0
-            beginUnicodeEscape()
-            return .nothing
+    /// Takes a byte of an escape, or of the two escapes that make one character.
+    mutating func stepInEscape(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
+        switch escapeCount {
+        case 0 where byte == UInt8(ascii: "u"), 5 where byte == UInt8(ascii: "\\"), 6 where byte == UInt8(ascii: "u"):
+            break
+        case 0:
+            guard let meaning = StringEscapes.meaning(of: byte) else {
+                return .failure(unexpected(byte, in: bytes, at: offset))
+            }
+            state = .string
+            return append(meaning, in: bytes, at: offset)
+        case 5, 6:
+            let message = "expected \(expectation), found \(Self.name(of: byte))"
+            return .failure(fail(.invalidText, message, in: bytes, at: offset))
+        default:
+            guard let digit = CharacterCode.hexadecimalValue(of: byte) else {
+                return .failure(unexpected(byte, in: bytes, at: offset))
+            }
+            codeUnits = codeUnits << 4 | digit
         }
-        guard let meaning = StringEscapes.meaning(of: byte) else {
-            return .failure(unexpected(byte, in: bytes, at: offset))
-        }
-        state = .string
-        return append(meaning, in: bytes, at: offset)
+        escapeCount += 1
+        return escapeCount == 5 || escapeCount == 11 ? endCodeUnit(in: bytes, at: offset) : .nothing
     }
 
-    private mutating func beginUnicodeEscape() {
-        state = .unicodeEscape
-        remainingDigits = 4
-        codeUnit = 0
-    }
-
-    private mutating func stepInUnicodeEscape(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
-        guard let digit = CharacterCode.hexadecimalValue(of: byte) else {
-            return .failure(unexpected(byte, in: bytes, at: offset))
-        }
-        codeUnit = codeUnit << 4 | digit
-        remainingDigits -= 1
-        guard remainingDigits == 0 else { return .nothing }
-        if highSurrogate != 0 {
-            guard codeUnit & 0xFC00 == 0xDC00 else {
+    /// Appends the character of one escape, or of two.
+    private mutating func endCodeUnit(in bytes: RawSpan, at offset: Int) -> Completion {
+        var value = codeUnits
+        if escapeCount > 5 {
+            guard value & 0xFC00 == 0xDC00 else {
                 let message = "expected the low surrogate of a pair, found another escape"
                 return .failure(fail(.invalidText, message, in: bytes, at: offset))
             }
-            codeUnit = 0x10000 + (highSurrogate & 0x3FF) << 10 + codeUnit & 0x3FF
-            highSurrogate = 0
-        } else if codeUnit & 0xFC00 == 0xD800 {
-            highSurrogate = codeUnit
-            state = .lowSurrogateBackslash
+            value = 0x10000 + (value >> 16 & 0x3FF) << 10 + value & 0x3FF
+        } else if value & 0xFC00 == 0xD800 {
             return .nothing
         }
-        guard let scalar = Unicode.Scalar(codeUnit) else {
+        guard let scalar = Unicode.Scalar(value) else {
             let message = "expected a character, found the escape of a low surrogate without a high one"
             return .failure(fail(.invalidText, message, in: bytes, at: offset))
         }

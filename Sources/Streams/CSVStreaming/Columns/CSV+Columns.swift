@@ -14,23 +14,17 @@ extension CSV {
     /// - Complexity: O(*n*) in the bytes, which are read twice. A source that can be read only once, such as a pipe, is
     ///   collected in memory.
     public func columns(from source: some ByteSource) throws(StreamError) -> Columns {
-        guard let file = Self.fileToReadTwice(source) else {
-            return try source.withAllBytes(limit: reader.limits.totalByteCount) { (bytes) throws(StreamError) in
-                let bytes = Array(copying: bytes)
-                return try columns(of: InferredTypes(of: bytes, reader.forTypes).columns(reader), from: bytes)
-            }
-        }
-        var found = InferredTypes()
-        let cursor = CSVCursor(options: reader.forTypes)
-        var input = try file.open()
-        while try input.next({ (chunk) throws(StreamError) in try found.note(chunk, cursor) }) {}
-        try found.noteLast(cursor)
-        return try columns(of: found.columns(reader), from: file)
+        if let file = Self.fileToReadTwice(source) { return try columns(readingTwice: file) }
+        let limit = reader.limits.totalByteCount
+        return try columns(readingTwice: source.withAllBytes(limit: limit) { Array(copying: $0) })
     }
 
-    private func columns(
-        of types: [(name: String, type: ColumnType)], from source: some ByteSource
-    ) throws(StreamError) -> Columns {
+    private func columns(readingTwice source: some ByteSource) throws(StreamError) -> Columns {
+        var found = InferredTypes()
+        let cursor = CSVCursor(options: reader.forTypes)
+        try source.forEachChunk { (chunk) throws(StreamError) in try found.note(chunk, cursor) }
+        try found.noteLast(cursor)
+        let types = try found.columns(reader)
         _ = try reader.forColumns(types)
         var builder = ColumnsBuilder(columns: types)
         try read(source, into: &builder)

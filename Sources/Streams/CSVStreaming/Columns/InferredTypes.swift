@@ -21,13 +21,6 @@ struct InferredTypes: Sendable {
 
     init() {}
 
-    /// Infers the types from a whole text.
-    init(of bytes: [UInt8], _ options: CSVReaderOptions) throws(StreamError) {
-        let cursor = CSVCursor(options: options)
-        try bytes.withRawSpan { bytes throws(StreamError) in try note(bytes, cursor) }
-        try noteLast(cursor)
-    }
-
     /// Combines the results for parts of a text.
     init(joining parts: [InferredTypes]) {
         names = parts.first { !$0.names.isEmpty }?.names ?? []

@@ -79,24 +79,6 @@ extension CSVCursor {
         }
     }
 
-    /// Counts the records that a chunk completes without reading their fields.
-    func countRows(of bytes: RawSpan) throws(StreamError) {
-        try checkGoesOn()
-        // SAFETY: the scanner uses the chunk only within the closure.
-        try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
-            unsafe scanner.beginChunk(buffer)
-            while try next() { (record, row) = (count - 1, row + count - 1 - record) }
-            scanner.endChunk()
-        }
-    }
-
-    /// Counts the record that the end of the input completes.
-    func countLastRow() throws(StreamError) {
-        try checkGoesOn()
-        _ = try finish()
-        endInput()
-    }
-
     /// Passes on the record that the end of the input completes.
     @usableFromInline
     func passLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {

@@ -154,7 +154,7 @@ struct CSVPiece: Sendable {
     ) async throws(StreamError) -> Output<[Value]> {
         var piece = self
         if text == nil {
-            order.note(try count(), of: index)
+            order.note(try mapRows { _ in }.extent, of: index)
             guard let start = await order.start(of: index) else { throw .stopRequest() }
             piece.start = start
         }
@@ -171,14 +171,6 @@ struct CSVPiece: Sendable {
         }
         try cursor.passLastRow { (row) throws(StreamError) in values.append(try transform(row)) }
         return output(values, cursor)
-    }
-
-    /// Returns the extent of the piece.
-    private func count() throws(StreamError) -> Extent {
-        let cursor = makeCursor()
-        try forEachChunk { (chunk) throws(StreamError) in try cursor.countRows(of: chunk) }
-        try cursor.countLastRow()
-        return extent(cursor)
     }
 
     /// Returns the types that columns may have.

@@ -63,7 +63,7 @@ enum PlainSkip {
         }
         let follower = bytes.uncheckedByte(offset)
         if follower == UInt8(ascii: ".") || follower | 0x20 == UInt8(ascii: "e") {
-            return endOfFraction(bytes, from: offset, start)
+            return endOfFraction(bytes, from: start)
         }
         return offset
     }
@@ -82,27 +82,10 @@ enum PlainSkip {
     }
 
     @inline(never)
-    private static func endOfFraction(_ bytes: RawSpan, from start: Int, _ number: Int) -> Int {
-        // Every digit is bounds-checked, because the number may extend beyond the margin.
-        let end = min(number &+ 64, bytes.byteCount)
-        var offset = start
-        func skipDigits() -> Bool {
-            let first = offset
-            while offset < end, bytes.uncheckedByte(offset) &- 0x30 <= 9 { offset &+= 1 }
-            return offset > first && offset < end
-        }
-        if bytes.uncheckedByte(offset) == UInt8(ascii: ".") {
-            offset &+= 1
-            guard skipDigits() else { return StringRuns.notFound }
-        }
-        if bytes.uncheckedByte(offset) | 0x20 == UInt8(ascii: "e") {
-            offset &+= 1
-            guard offset < end else { return StringRuns.notFound }
-            let sign = bytes.uncheckedByte(offset)
-            if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { offset &+= 1 }
-            guard skipDigits() else { return StringRuns.notFound }
-        }
-        return offset
+    private static func endOfFraction(_ bytes: RawSpan, from start: Int) -> Int {
+        guard let number = DecimalNumber(bytes, from: start), number.end &- start < 64, number.end < bytes.byteCount
+        else { return StringRuns.notFound }
+        return number.end
     }
 }
 

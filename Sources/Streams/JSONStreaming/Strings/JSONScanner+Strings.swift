@@ -161,8 +161,8 @@ extension JSONScannerStringsTests: SelfTesting {
             [0xE0, 0xA0, 0x22],
             [0xED, 0xA0], [0xEF, 0xBF, 0x7F], [0xF0, 0x8F], [0xF4, 0x90], [0xF0, 0x90, 0x80, 0x22], [0xF1, 0x22],
         ]
-        for row in rows {
-            let text = Array("[\"".utf8) + row + Array("\"]".utf8)
+        for (row, rest) in rows.flatMap({ [($0, "\"]"), ($0, "of a longer text\"]")] }) {
+            let text = Array("[\"".utf8) + row + Array(rest.utf8)
             JSONScanner.expectOutcome(text, nil, "bytes \(row)")
             let outcome = JSONScanner.outcome([text])
             expectTrue(outcome.hasPrefix("[ ! invalidText"), "invalid text \(row): \(outcome)")

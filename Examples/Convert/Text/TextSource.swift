@@ -81,7 +81,7 @@ struct TextSource: ValueSource {
     func sendJSON<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         defer { progress.finish() }
         var options = JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence)
-        options.keepsDigits = true
+        options.digits = .ofLong
         try sink.readJSON(file, options: options)
     }
 

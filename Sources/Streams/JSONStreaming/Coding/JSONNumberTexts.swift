@@ -3,80 +3,24 @@
 import PlistCoding
 import PlistStreaming
 
-/// A sink in front of a tape that sends the text of fractions instead of their doubles.
-///
-/// The text was already read without an error, so that each number in it is one message, in the same order.
-@safe
-struct JSONNumberTexts: ScalarSink, ~Copyable {
-    private var tape: DecodingTape
-    // SAFETY: the memory of the text; it is valid while this sink and its tape are used.
-    private let input: UnsafeRawBufferPointer
-    /// The offset after the last number.
-    private var offset = 0
-
+/// Reads a text again for types that hold more digits than a double.
+enum JSONNumberTexts {
     /// Reads JSON text into a tape that stores fractions as text; nil if the text isn't JSON.
     ///
     /// It has no limits, because the text was already read within the limits.
     static let reader = unsafe NumberReader { input in
         let all = Int.max
-        let limits = StreamLimits(depth: all, stringByteCount: all, numberByteCount: all, totalByteCount: all)
-        var sink = unsafe JSONNumberTexts(input)
+        var options = JSONReaderOptions(
+            limits: StreamLimits(depth: all, stringByteCount: all, numberByteCount: all, totalByteCount: all))
+        options.digits = .ofAll
+        var tape = unsafe DecodingTape(input: input)
         do {
-            try unsafe sink.readJSON(input.bytes, options: JSONReaderOptions(limits: limits))
+            try unsafe tape.readJSON(input.bytes, options: options)
         } catch {
             return nil
         }
-        return sink.tape
+        return tape
     }
-
-    private init(_ input: UnsafeRawBufferPointer) {
-        unsafe self.input = unsafe input
-        tape = unsafe DecodingTape(input: input)
-    }
-
-    /// Returns the next number in the text: it starts outside of strings with a digit or a minus.
-    private mutating func next() -> Range<Int> {
-        while unsafe offset < input.count {
-            let byte = unsafe input[offset]
-            if byte == UInt8(ascii: "-") || byte &- 0x30 <= 9,
-                let number = unsafe DecimalNumber(input.bytes, from: offset)
-            {
-                defer { offset = number.end }
-                return offset..<number.end
-            }
-            offset += 1
-            if byte == UInt8(ascii: "\"") { skipString() }
-        }
-        return offset..<offset
-    }
-
-    private mutating func skipString() {
-        while unsafe offset < input.count {
-            let byte = unsafe input[offset]
-            offset += byte == UInt8(ascii: "\\") ? 2 : 1
-            if byte == UInt8(ascii: "\"") { return }
-        }
-    }
-
-    // MARK: Messages
-
-    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        switch scalar {
-        case .real:
-            let range = next()
-            // SAFETY: slicing checks the range.
-            return try tape.writeNumber(text: unsafe UnsafeRawBufferPointer(rebasing: input[range]).bytes)
-        case .integer, .unsigned, .number: _ = next()
-        default: break
-        }
-        try scalar.send(to: &tape)
-    }
-
-    mutating func beginArray() throws(StreamError) { try tape.beginArray() }
-    mutating func endArray() throws(StreamError) { try tape.endArray() }
-    mutating func beginDictionary() throws(StreamError) { try tape.beginDictionary() }
-    mutating func endDictionary() throws(StreamError) { try tape.endDictionary() }
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try tape.writeKey(utf8) }
 }
 
 // MARK: - In-class tests

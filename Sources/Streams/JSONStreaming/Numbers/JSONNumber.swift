@@ -8,13 +8,17 @@ import PlistStreaming
 enum JSONNumber {
     /// The message of a number that is known to follow the grammar.
     ///
-    /// - Parameter keepsDigits: Whether a real is sent as text if its double hasn't all of its digits.
+    /// - Parameter digits: The reals that are sent as text.
     @usableFromInline
-    static func message(_ text: UnsafeRawBufferPointer, keepsDigits: Bool = false) -> ScalarMessage {
+    static func message(
+        _ text: UnsafeRawBufferPointer, _ digits: JSONReaderOptions.Digits = .ofNone
+    ) -> ScalarMessage {
         guard let number = unsafe DecimalNumber(text.bytes) else { return unsafe .number(text) }
         // Rounded without the standard library, which takes longer for many digits.
         let message = unsafe ScalarMessage(number, in: text, nearest: DecimalRounding.nearest(to:text:))
-        if keepsDigits, case .real(let value) = unsafe message, unsafe !NumberText.hasDigits(of: text.bytes, value) {
+        if digits != .ofNone, case .real(let value) = unsafe message,
+            unsafe digits == .ofAll || !NumberText.hasDigits(of: text.bytes, value)
+        {
             return unsafe .number(text)
         }
         return unsafe message

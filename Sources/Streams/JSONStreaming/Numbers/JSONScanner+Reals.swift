@@ -158,7 +158,7 @@ extension JSONScannerRealsTests: SelfTesting {
         ]
         for isPlain in [false, true] {
             var options = JSONReaderOptions()
-            (options.keepsDigits, options.usesPlainScan) = (true, isPlain)
+            (options.digits, options.usesPlainScan) = (.ofLong, isPlain)
             for (text, isReal) in rows {
                 var sink = EventTrace()
                 try sink.readJSON(

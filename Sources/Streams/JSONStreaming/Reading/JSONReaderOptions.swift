@@ -22,8 +22,18 @@ public struct JSONReaderOptions: Sendable {
     public var allowsMultipleValues: Bool
     /// The policy for members of one object that have the same name.
     public var duplicateKeys: DuplicateKeys
-    /// A Boolean value that indicates whether a real is sent as text if its double hasn't all of its digits.
-    package var keepsDigits: Bool = false
+    /// The reals that are sent as text.
+    @usableFromInline
+    package enum Digits: Sendable {
+        /// None: all reals are doubles.
+        case ofNone
+        /// Those whose doubles don't have all of their digits.
+        case ofLong
+        /// All.
+        case ofAll
+    }
+
+    @usableFromInline package var digits: Digits = .ofNone
     /// A Boolean value that indicates whether the plain scanner handles every byte. Tests compare it with the fast
     /// loop.
     package var usesPlainScan: Bool = false

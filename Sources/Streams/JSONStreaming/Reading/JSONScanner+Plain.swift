@@ -101,7 +101,7 @@ extension JSONScanner {
         try unsafe scratch.withUnsafeBufferPointer { buffer throws(StreamError) in
             // SAFETY: the pointer does not leave the closure.
             try unsafe sink.write(
-                JSONNumber.message(UnsafeRawBufferPointer(buffer), keepsDigits: realByteLimit < .max))
+                JSONNumber.message(UnsafeRawBufferPointer(buffer), options.digits))
         }
         emptyScratch()
     }

@@ -60,7 +60,12 @@ public struct JSONScanner: Sendable {
     public init(options: JSONReaderOptions = JSONReaderOptions()) {
         self.options = options
         // Doubles keep 15 digits; a point is one byte more.
-        realByteLimit = options.keepsDigits ? 16 : .max
+        realByteLimit =
+            switch options.digits {
+            case .ofNone: .max
+            case .ofLong: 16
+            case .ofAll: 0
+            }
         // The plain scanner enforces tiny limits: the fast loop checks only tokens longer than a word.
         allowsRuns =
             options.limits.stringByteCount >= 64 && options.limits.numberByteCount >= 64 && !options.usesPlainScan

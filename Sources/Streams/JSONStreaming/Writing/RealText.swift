@@ -34,7 +34,7 @@ enum RealText {
         return unsafe signCount &+ store(decimal, value, at: address + signCount)
     }
 
-    /// Stores a number that needs exact comparisons, after an optional sign, and returns the number of bytes, or 0.
+    /// Stores a number that isn't found quickly, after an optional sign, and returns the number of bytes, or 0.
     @unsafe @inline(never)
     private static func storeSearched(_ value: Double, at address: UnsafeMutableRawPointer) -> Int {
         guard value.isFinite else { return 0 }
@@ -45,7 +45,7 @@ enum RealText {
             unsafe start.storeBytes(of: UInt32(0x30_2E30).littleEndian, as: UInt32.self)
             return signCount &+ 3
         }
-        return unsafe signCount &+ store(.searched(value.magnitude.bitPattern), value, at: start)
+        return unsafe signCount &+ store(.searched(value.magnitude), value, at: start)
     }
 
     /// Stores the decimal number of a value without its sign, and returns the number of bytes.

@@ -1,8 +1,11 @@
 // The shortest decimal number whose nearest double is the given one, for text that reads back as the same double.
 
+import PlistStreaming
+
 /// The decimal number with the fewest digits that rounds to a double; among those, the one nearest to it.
 ///
-/// SPEC: R. Giulietti, "The Schubfach way to render doubles" (2021); the powers of ten come from `PowersOfFive`.
+/// SPEC: R. Giulietti, "The Schubfach way to render doubles" (2021), for most numbers; the standard library finds the
+/// others.
 struct ShortestDecimal {
     /// The first fifteen or sixteen digits, with zeros at the end if fewer are enough.
     let leading: UInt64
@@ -19,7 +22,7 @@ struct ShortestDecimal {
 
     // PERF: JSONWriter/reals; one multiplication of the significand determines sixteen digits, which become text while
     // the next digit is computed. That needs no branch, which would be mispredicted for mixed numbers.
-    /// Finds the number for the bits of a finite double without the sign. Returns nil if it needs exact comparisons.
+    /// Finds the number for the bits of a finite double without the sign. Returns nil if it needs a search.
     ///
     /// These are powers of two, subnormal numbers, and numbers too close to a tie. The result is also nil for all other
     /// bits.
@@ -52,19 +55,18 @@ struct ShortestDecimal {
         scale = ScaledUnits.scale(biased)
     }
 
-    /// Finds the number for the bits of any finite double above zero, with exact comparisons.
+    /// Finds the number for any finite double above zero, with the digits of the standard library.
     @inline(never)
-    static func searched(_ bits: UInt64) -> ShortestDecimal {
-        let fraction = bits & (1 << 52 - 1)
-        let biased = Int(truncatingIfNeeded: bits &>> 52)
-        let significand = biased == 0 ? fraction : fraction | 1 << 52
-        let power = biased == 0 ? -1074 : biased &- 1075
-        // Whole numbers that a double holds exactly are their own shortest form, apart from zeros at the end.
-        if power <= 0 && power > -53 && significand & (1 &<< UInt64(0 &- power) &- 1) == 0 {
-            return ShortestDecimal(significand &>> UInt64(0 &- power), 0)
+    static func searched(_ value: Double) -> ShortestDecimal {
+        // PERF: JSONWriter/reals; whole numbers that a double holds exactly are mostly their own shortest form.
+        if value < 0x1p53, value == value.rounded(.towardZero) { return ShortestDecimal(UInt64(value), 0) }
+        guard let number = value.description.withUTF8Span({ DecimalNumber($0) }) else {
+            preconditionFailure("the description of a double must be a number")
         }
-        let (found, scale) = search(significand, power, isLowerHalfNear: fraction == 0 && biased > 1)
-        return ShortestDecimal(found, scale)
+        // A point of the text may be followed by a zero that is no digit of the number.
+        let (tens, rest) = number.mantissa.quotientAndRemainder(dividingBy: 10)
+        return rest == 0
+            ? ShortestDecimal(tens, number.exponent + 1) : ShortestDecimal(number.mantissa, number.exponent)
     }
 
     /// Scales a number above zero and below 10^17, and its exponent, to seventeen digits.
@@ -72,54 +74,6 @@ struct ShortestDecimal {
         let missingCount = 17 &- Self.digitCount(of: number)
         (leading, last) = (number &* Self.powerOfTen(missingCount)).quotientAndRemainder(dividingBy: 10)
         self.scale = scale &- missingCount &+ 1
-    }
-
-    /// Schubfach's search: the interval that rounds to the double, scaled so that it holds one to twenty integers.
-    private static func search(_ significand: UInt64, _ power: Int, isLowerHalfNear: Bool) -> (UInt64, Int) {
-        // floor(log10(2^power)), or of three quarters of it if the next lower double is closer.
-        let scale = (power &* 1_262_611 &- (isLowerHalfNear ? 524_031 : 0)) &>> 22
-        // The shift contains floor(log2(10^-scale)) and moves the product into position; it is from one to four.
-        let shift = UInt64(truncatingIfNeeded: power &+ ((0 &- scale) &* 1_741_647) &>> 19 &+ 1)
-        let tenth = roundedUpPower(0 &- scale)
-        let four = 4 &* significand
-        let value = roundedToOdd(tenth, four &<< shift)
-        let low = roundedToOdd(tenth, (four &- (isLowerHalfNear ? 1 : 2)) &<< shift)
-        let high = roundedToOdd(tenth, (four &+ 2) &<< shift)
-        // The ends of the interval belong to it when the significand is even.
-        let isOdd = significand & 1
-        let (lower, upper) = (low &+ isOdd, high &- isOdd)
-
-        let floor = value &>> 2
-        if floor >= 10 {
-            let tens = floor / 10
-            let isFloorInside = lower <= 40 &* tens
-            let isCeilingInside = 40 &* tens &+ 40 <= upper
-            if isFloorInside != isCeilingInside { return (tens &+ (isCeilingInside ? 1 : 0), scale &+ 1) }
-        }
-        let isFloorInside = lower <= 4 &* floor
-        let isCeilingInside = 4 &* floor &+ 4 <= upper
-        if isFloorInside != isCeilingInside { return (floor &+ (isCeilingInside ? 1 : 0), scale) }
-        let middle = 4 &* floor &+ 2
-        let isUp = value > middle || value == middle && floor & 1 == 1
-        return (floor &+ (isUp ? 1 : 0), scale)
-    }
-
-    /// Returns the leading 128 bits of a power of ten, rounded up unless they are exact.
-    private static func roundedUpPower(_ exponent: Int) -> (high: UInt64, low: UInt64) {
-        let power = PowersOfFive.table.power(exponent)
-        // These table entries are exact, or already rounded up.
-        if exponent >= -27 && exponent <= 55 { return power }
-        let (low, carry) = power.low.addingReportingOverflow(1)
-        return (power.high &+ (carry ? 1 : 0), low)
-    }
-
-    /// Returns the integer part of a product, with its lowest bit set if there is a fraction.
-    private static func roundedToOdd(_ power: (high: UInt64, low: UInt64), _ factor: UInt64) -> UInt64 {
-        let low = power.low.multipliedFullWidth(by: factor).high
-        let product = power.high.multipliedFullWidth(by: factor)
-        let (middle, carry) = product.low.addingReportingOverflow(low)
-        let high = product.high &+ (carry ? 1 : 0)
-        return high | (middle > 1 ? 1 : 0)
     }
 
     /// Returns the number of decimal digits of a number above zero and below 10^18.
@@ -143,7 +97,7 @@ extension ShortestDecimal: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
-            "testAgreesWithTheExactSearch": testAgreesWithTheExactSearch,
+            "testAgreesWithTheSearch": testAgreesWithTheSearch,
             "testFindsKnownDecimals": testFindsKnownDecimals,
             "testCountsDigits": testCountsDigits,
         ]
@@ -154,7 +108,7 @@ extension ShortestDecimal: SelfTesting {
 
     /// Returns the number in the same way as a writer.
     private static func found(_ value: Double) -> ShortestDecimal {
-        ShortestDecimal(quickly: value.bitPattern, units: .table) ?? searched(value.bitPattern)
+        ShortestDecimal(quickly: value.bitPattern, units: .table) ?? searched(value)
     }
 
     private static func testAgreesWithTheStandardLibrary() {
@@ -183,7 +137,7 @@ extension ShortestDecimal: SelfTesting {
         String(text.reversed().drop { $0 == "0" }.reversed())
     }
 
-    private static func testAgreesWithTheExactSearch() {
+    private static func testAgreesWithTheSearch() {
         // Doubles that are exactly or nearly between two decimal numbers, and typical short numbers.
         var values: [Double] = []
         for exponent in 0..<64 {
@@ -197,7 +151,7 @@ extension ShortestDecimal: SelfTesting {
             }
         }
         for value in values {
-            let (fast, exact) = (found(value), searched(value.bitPattern))
+            let (fast, exact) = (found(value), searched(value))
             if fast.digits != exact.digits || fast.exponent != exact.exponent {
                 fail("\(value): \(fast), not \(exact)")
             }

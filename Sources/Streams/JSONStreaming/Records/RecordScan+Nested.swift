@@ -310,43 +310,10 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
-        let half = bytes.uncheckedHalf(start)
-        switch unsafe shape.pointee.fast {
-        case .integer, .real:
-            let number = JSONNumber.scanPlain(bytes, from: start)
-            guard number.end >= 0 else { break }
-            if unsafe shape.pointee.fast == .real {
-                let integer = Int64(bitPattern: number.bits)
-                let real = number.isReal ? Double(bitPattern: number.bits) : Double(integer)
-                unsafe address.storeBytes(of: real, as: Double.self)
-                return number.end
-            }
-            guard !number.isReal else { break }
-            unsafe address.storeBytes(of: Int64(bitPattern: number.bits), as: Int64.self)
-            return number.end
-        case .string:
-            guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
-            let (end, hasEscapes) = unsafe closingQuote(
-                of: bytes, from: start, limit: state.pointee.limit, TokenMasks.known(to: state))
-            guard end >= 0 else { break }
-            if hasEscapes {
-                unsafe address.initializeMemory(as: String.self, to: StringEscapes.string(of: bytes, start &+ 1..<end))
-            } else {
-                unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
-            }
-            return end &+ 1
-        case .bool:
-            guard half == 0x6575_7274 || half == 0x736C_6166 else { return -1 }
-            let isTrue = half == 0x6575_7274
-            guard isTrue || bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e") else { return -1 }
-            unsafe address.storeBytes(of: isTrue, as: Bool.self)
-            return start &+ (isTrue ? 4 : 5)
-        case .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64, .float:
-            let end = unsafe storeSized(bytes, from: start, to: address, as: shape.pointee.fast)
-            if end >= 0 { return end }
-        default:
-            break
-        }
+        let end = unsafe storeFast(
+            bytes, from: start, shape.pointee.fast, column: nil, address, row: 0, isInitialized: false,
+            limit: state.pointee.limit, TokenMasks.known(to: state))
+        if end >= 0 { return end }
         return unsafe storeMessage(bytes, from: start, shape, to: address, state)
     }
 

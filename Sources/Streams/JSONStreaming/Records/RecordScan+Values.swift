@@ -23,18 +23,18 @@ extension RecordScan {
 
     /// Stores a string that isn't short ASCII, and returns the offset after it, or -1.
     @inline(never)
-    static func storeLong(
-        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
+    private static func storeLong(
+        _ bytes: RawSpan, from start: Int, _ kind: FastKind, column: UnsafeMutableRawPointer?,
         _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int,
         _ masks: UnsafeMutablePointer<TokenMasks>?
     ) -> Int {
         let (end, hasEscapes) = unsafe closingQuote(of: bytes, from: start, limit: limit, masks)
         guard end >= 0 else { return -1 }
         if hasEscapes {
-            guard unsafe member.pointee.column == nil else { return -1 }
+            guard unsafe column == nil else { return -1 }
             let string = StringEscapes.string(of: bytes, start &+ 1..<end)
             // SAFETY: the kind determines the type at the address.
-            switch unsafe (member.pointee.kind, isInitialized) {
+            switch (kind, isInitialized) {
             case (.string, false): unsafe address.initializeMemory(as: String.self, to: string)
             case (.string, true): unsafe address.assumingMemoryBound(to: String.self).pointee = string
             case (.optionalString, false): unsafe address.initializeMemory(as: String?.self, to: string)
@@ -44,9 +44,9 @@ extension RecordScan {
             return end &+ 1
         }
         let text = bytes.extracting(start &+ 1..<end)
-        if let column = unsafe member.pointee.column {
+        if let column = unsafe column {
             unsafe ColumnBuffer.append(text, to: column, endAt: address)
-        } else if unsafe member.pointee.kind == .optionalString {
+        } else if kind == .optionalString {
             unsafe SmallText.store(text, toOptional: address, isInitialized: isInitialized)
         } else {
             unsafe SmallText.store(text, to: address, isInitialized: isInitialized)
@@ -62,8 +62,8 @@ extension RecordScan {
     ) -> Int {
         if unsafe member.pointee.kind != .value {
             let end = unsafe storeFast(
-                bytes, from: start, to: member, address, row: row, isInitialized: isInitialized,
-                limit: state.pointee.limit, TokenMasks.known(to: state))
+                bytes, from: start, member.pointee.kind, column: member.pointee.column, address, row: row,
+                isInitialized: isInitialized, limit: state.pointee.limit, TokenMasks.known(to: state))
             if end >= 0 { return end }
         }
         // Other values are stored by their type, if there is one. Bounds: a whole margin, as for any other value.
@@ -87,22 +87,22 @@ extension RecordScan {
     }
 
     /// Stores a value of a fast kind, and returns the offset after it, or -1.
-    private static func storeFast(
-        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
+    static func storeFast(
+        _ bytes: RawSpan, from start: Int, _ kind: FastKind, column: UnsafeMutableRawPointer?,
         _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, limit: Int,
         _ masks: UnsafeMutablePointer<TokenMasks>?
     ) -> Int {
         // SAFETY: `start` is within the margin, and a kind determines the type at the address.
         let half = bytes.uncheckedHalf(start)
         let isNull = half == 0x6C6C_756E
-        switch unsafe member.pointee.kind {
+        switch kind {
         case .integer, .real, .optionalInteger, .optionalReal:
-            if isNull { return unsafe storeNull(member, address) ? start &+ 4 : -1 }
+            if isNull { return unsafe storeNull(kind, address) ? start &+ 4 : -1 }
             let number = JSONNumber.scanPlain(bytes, from: start)
             guard number.end >= 0 else { return -1 }
             let integer = Int64(bitPattern: number.bits)
             let real = number.isReal ? Double(bitPattern: number.bits) : Double(integer)
-            switch unsafe member.pointee.kind {
+            switch kind {
             case .real: unsafe address.storeBytes(of: real, as: Double.self)
             case .optionalReal: unsafe address.initializeMemory(as: Double?.self, to: real)
             case .integer where !number.isReal: unsafe address.storeBytes(of: integer, as: Int64.self)
@@ -111,14 +111,14 @@ extension RecordScan {
             }
             return number.end
         case .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64, .float:
-            return unsafe storeSized(bytes, from: start, to: address, as: member.pointee.kind)
+            return unsafe storeSized(bytes, from: start, to: address, as: kind)
         case .bool, .optionalBool, .columnBool:
-            if isNull { return unsafe storeNull(member, address) ? start &+ 4 : -1 }
+            if isNull { return unsafe storeNull(kind, address) ? start &+ 4 : -1 }
             let isTrue = half == 0x6575_7274
             guard isTrue || half == 0x736C_6166 && bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e") else {
                 return -1
             }
-            switch unsafe member.pointee.kind {
+            switch kind {
             case .optionalBool: unsafe address.initializeMemory(as: Bool?.self, to: isTrue)
             // The column has one byte per row, but `address` advances by eight.
             case .columnBool: unsafe (address - 7 * row).storeBytes(of: isTrue, as: Bool.self)
@@ -128,14 +128,14 @@ extension RecordScan {
         case .string, .optionalString, .columnString:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
             return unsafe storeLong(
-                bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit, masks)
+                bytes, from: start, kind, column: column, address, isInitialized: isInitialized, limit: limit, masks)
         case .none, .value:
             return -1
         }
     }
 
     /// Stores a number of a size other than 64 bits, or an unsigned one, if it fits.
-    static func storeSized(
+    private static func storeSized(
         _ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer, as kind: FastKind
     ) -> Int {
         let number = JSONNumber.scanPlain(bytes, from: start)
@@ -166,11 +166,9 @@ extension RecordScan {
     }
 
     /// Stores null in a member that may be null and owns no memory.
-    private static func storeNull(
-        _ member: UnsafeMutablePointer<RecordMember>, _ address: UnsafeMutableRawPointer
-    ) -> Bool {
+    private static func storeNull(_ kind: FastKind, _ address: UnsafeMutableRawPointer) -> Bool {
         // SAFETY: see storeOther.
-        switch unsafe member.pointee.kind {
+        switch kind {
         case .optionalInteger: unsafe address.initializeMemory(as: Int64?.self, to: nil)
         case .optionalReal: unsafe address.initializeMemory(as: Double?.self, to: nil)
         case .optionalBool: unsafe address.initializeMemory(as: Bool?.self, to: nil)

@@ -13,18 +13,17 @@ struct EncodedMessages {
     @usableFromInline let nodes: UnsafeBufferPointer<EncodedNode>
     @usableFromInline let text: UnsafeRawBufferPointer
     @usableFromInline let names: UnsafeRawBufferPointer
-    /// For each number of a name, its end.
-    @usableFromInline let nameEnds: UnsafeBufferPointer<Int>
+    /// The position of each name, by number minus 1.
+    @usableFromInline let entries: UnsafeBufferPointer<TapeKeys.Entry>
 
     @unsafe
     init(
-        nodes: UnsafeBufferPointer<EncodedNode>, text: UnsafeRawBufferPointer, names: UnsafeRawBufferPointer,
-        nameEnds: UnsafeBufferPointer<Int>
+        nodes: UnsafeBufferPointer<EncodedNode>, text: UnsafeRawBufferPointer,
+        keys: (entries: UnsafeBufferPointer<TapeKeys.Entry>, text: UnsafeRawBufferPointer)
     ) {
         unsafe self.nodes = nodes
         unsafe self.text = text
-        unsafe self.names = names
-        unsafe self.nameEnds = nameEnds
+        unsafe (entries, names) = keys
     }
 
     @inlinable
@@ -61,10 +60,10 @@ struct EncodedMessages {
 
     @inlinable
     func name(_ number: UInt32) -> UnsafeRawBufferPointer {
-        let number = Int(number)
-        unsafe precondition(number > 0 && number < nameEnds.count, "no such name")
-        let range = unsafe nameEnds[number - 1]..<nameEnds[number]
-        return unsafe UnsafeRawBufferPointer(rebasing: names[range])
+        unsafe precondition(number > 0 && number <= entries.count, "no such name")
+        let entry = unsafe entries[Int(number) - 1]
+        let start = Int(entry.start)
+        return unsafe UnsafeRawBufferPointer(rebasing: names[start..<start + entry.words.length])
     }
 
     @inlinable

@@ -89,7 +89,7 @@ struct EncodedNodes: ~Copyable {
     ///
     /// - Returns: A Boolean value that indicates whether the memory is small, so that it may be kept.
     mutating func reset() -> Bool {
-        guard unsafe nodes.capacity <= 1_024, unsafe bytes.capacity <= 16_384, keys.isSmall else { return false }
+        guard unsafe nodes.capacity <= 1_024, unsafe bytes.capacity <= 16_384, keys.names.isSmall else { return false }
         unsafe nodes.removeLast(nodes.count)
         unsafe nodes.append(EncodedNode(.nothing, key: 0, parent: 0))
         unsafe bytes.removeLast(bytes.count)
@@ -247,9 +247,8 @@ struct EncodedNodes: ~Copyable {
         for index in 0..<UInt32(truncatingIfNeeded: count) where unsafe nodes[Int(index)].tag == .dictionary {
             keepLastOfEachKey(in: index)
         }
-        let (names, ends) = unsafe keys.texts
         return unsafe EncodedMessages(
-            nodes: nodes.values, text: UnsafeRawBufferPointer(bytes.values), names: names, nameEnds: ends)
+            nodes: nodes.values, text: UnsafeRawBufferPointer(bytes.values), keys: keys.names.texts)
     }
 
     /// Keeps only the last value of each key that was encoded twice, at the position of the first.

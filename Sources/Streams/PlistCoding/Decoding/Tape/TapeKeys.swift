@@ -6,7 +6,7 @@ import PlistStreaming
 import StringTables
 
 /// Keys by number, in the order of their first occurrence.
-@safe
+@safe @usableFromInline
 struct TapeKeys: ~Copyable {
     /// The entries, by number.
     private var entries = unsafe GrowingMemory<Entry>()
@@ -23,9 +23,10 @@ struct TapeKeys: ~Copyable {
     private static let stateLimit = 4_096
     private static let longestChoice = 4
 
-    private struct Entry: BitwiseCopyable {
-        let words: KeyWords
-        let start: UInt64
+    @usableFromInline
+    struct Entry: BitwiseCopyable {
+        @usableFromInline let words: KeyWords
+        @usableFromInline let start: UInt64
         /// The state of the key if no other state represents it.
         let state: UInt32
         var generation: UInt32 = 0
@@ -69,6 +70,11 @@ struct TapeKeys: ~Copyable {
         return unsafe body(
             UnsafeRawBufferPointer(
                 rebasing: UnsafeRawBufferPointer(text.values)[start..<start + entry.words.length]))
+    }
+
+    /// The entries and the text of all keys; valid until the next change.
+    var texts: (entries: UnsafeBufferPointer<Entry>, text: UnsafeRawBufferPointer) {
+        unsafe (entries.values, UnsafeRawBufferPointer(text.values))
     }
 
     /// Returns the text of a key.
@@ -155,6 +161,17 @@ struct TapeKeys: ~Copyable {
         var key = key
         // SAFETY: the pointer does not leave the closure.
         return key.withUTF8 { bytes in unsafe find(UnsafeRawBufferPointer(bytes)).map { Int($0) } }
+    }
+
+    /// Adds a key if it is new, and returns its number in either case.
+    mutating func insert(_ key: String) -> (isNew: Bool, number: Int) {
+        var key = key
+        // SAFETY: the pointer does not leave the closure.
+        return key.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            if let number = unsafe find(bytes) { return (false, Int(number)) }
+            return unsafe (true, Int(insert(bytes)))
+        }
     }
 
     private func find(_ bytes: UnsafeRawBufferPointer) -> UInt32? {

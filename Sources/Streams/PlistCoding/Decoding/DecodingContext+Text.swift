@@ -16,8 +16,7 @@ extension DecodingContext {
         return unsafe withBytes(of: node(index)) { text in
             let whole = unsafe text.bytes
             let text = whole.extracting(trimmed(whole))
-            if text.equals("true") || text.equals("1") { return true }
-            return text.equals("false") || text.equals("0") ? false : nil
+            return ElementText.bool(text)
         }
     }
 
@@ -35,17 +34,7 @@ extension DecodingContext {
                 body(text)
                 return true
             }
-            guard types == .elements else { return false }
-            let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
-            let isNegative = sign == UInt8(ascii: "-")
-            var start = isNegative || sign == UInt8(ascii: "+") ? 1 : 0
-            while start + 1 < text.byteCount, text.byte(at: start) == UInt8(ascii: "0"),
-                text.byte(at: start + 1) &- 0x30 <= 9
-            {
-                start += 1
-            }
-            guard start < text.byteCount, text.byte(at: start) != UInt8(ascii: "-") else { return false }
-            let digits = (isNegative ? [sign] : []) + Array(copying: text.extracting(start..<text.byteCount))
+            guard types == .elements, let digits = ElementText.plainNumber(text) else { return false }
             return digits.withRawSpan { digits in
                 guard DecimalNumber(digits) != nil else { return false }
                 body(digits)
@@ -115,14 +104,6 @@ extension DecodingContext {
     /// Returns the range of a text without the white space around it. In elements, that white space belongs to the
     /// layout; in other formats, it belongs to the values.
     private func trimmed(_ text: RawSpan) -> Range<Int> {
-        var (start, end) = (0, text.byteCount)
-        guard types == .elements else { return start..<end }
-        func isSpace(_ offset: Int) -> Bool {
-            let byte = text.byte(at: offset)
-            return byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
-        }
-        while start < end, isSpace(start) { start += 1 }
-        while end > start, isSpace(end - 1) { end -= 1 }
-        return start..<end
+        types == .elements ? ElementText.trimmed(text) : 0..<text.byteCount
     }
 }

@@ -1,6 +1,7 @@
 // Chooses the message for the text of an element or attribute from the value that the sink expects.
 
 import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 /// Sends text as the scalar that a sink expects.
@@ -23,7 +24,7 @@ enum ElementScalar {
         let value = text.withoutXMLWhitespaceAround
         if value.byteCount == 0, expected.isOptional { return try sink.writeNull() }
         if expected.kind == .bool {
-            if let bool = bool(value) { return try sink.writeBool(bool) }
+            if let bool = ElementText.bool(value) { return try sink.writeBool(bool) }
         } else if try sendNumber(value, isDouble: expected.kind == .real, to: &sink) {
             return
         }
@@ -38,16 +39,7 @@ enum ElementScalar {
         _ text: RawSpan, isDouble: Bool, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         if try sendPlain(text, isDouble: isDouble, to: &sink) { return true }
-        // The plus sign and leading zeros are left out.
-        let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
-        var start = sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") ? 1 : 0
-        while start + 1 < text.byteCount, text.byte(at: start) == UInt8(ascii: "0"),
-            text.byte(at: start + 1) &- 0x30 <= 9
-        {
-            start += 1
-        }
-        guard start < text.byteCount, text.byte(at: start) != UInt8(ascii: "-") else { return false }
-        let digits = (sign == UInt8(ascii: "-") ? [sign] : []) + Array(copying: text.extracting(start..<text.byteCount))
+        guard let digits = ElementText.plainNumber(text) else { return false }
         return try digits.withRawSpan { (digits) throws(StreamError) in
             try sendPlain(digits, isDouble: isDouble, to: &sink)
         }
@@ -64,14 +56,6 @@ enum ElementScalar {
             try sink.writeNumber(text: text)
         }
         return true
-    }
-
-    // MARK: Scalars that are stored
-
-    /// Returns the Boolean for a text without surrounding white space, or nil if the text isn't a Boolean.
-    static func bool(_ text: RawSpan) -> Bool? {
-        if text.equals("true") || text.equals("1") { return true }
-        return text.equals("false") || text.equals("0") ? false : nil
     }
 }
 

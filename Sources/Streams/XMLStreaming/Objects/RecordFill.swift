@@ -2,6 +2,7 @@
 // first child that doesn't fit, the rest is sent as messages, with the same results and errors. This file reports no errors.
 
 import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 /// Stores the children of elements at the addresses of the members of records.
@@ -132,7 +133,7 @@ enum RecordFill {
         case .real, .optionalReal:
             return unsafe store(NumberText.real(value, as: Double.self), of: value, isOptional, to: place)
         default:
-            return unsafe store(ElementScalar.bool(value), of: value, isOptional, to: place)
+            return unsafe store(ElementText.bool(value), of: value, isOptional, to: place)
         }
     }
 

@@ -1,6 +1,7 @@
 // Writes all parts of a document except tags: text, CDATA sections, comments, processing instructions, and the parts before
 // the root. Each part is checked before any of it is written.
 
+import PlistCoding
 public import PlistStreaming
 
 extension XMLWriter {
@@ -211,11 +212,6 @@ extension RawSpan {
 
     /// The bytes without leading and trailing white space.
     var withoutXMLWhitespaceAround: RawSpan {
-        @_lifetime(copy self) get {
-            var (start, end) = (0, byteCount)
-            while start < end, NameBytes.isSpace(uncheckedByte(start)) { start += 1 }
-            while end > start, NameBytes.isSpace(uncheckedByte(end - 1)) { end -= 1 }
-            return extracting(start..<end)
-        }
+        @_lifetime(copy self) get { extracting(ElementText.trimmed(self)) }
     }
 }

@@ -5,9 +5,8 @@
 final class TapePaths {
     /// For each node, the container around it, and its position there.
     private var parents: [(container: UInt32, position: UInt32)] = []
-    /// The members of large dictionaries, by the number of the key.
+    /// The members of large dictionaries, by the number of the key. For canonical keys, by the complement of the dictionary.
     private var members: [Int: [UInt32: UInt32]] = [:]
-    private var canonicalMembers: [Int: [UInt32: UInt32]] = [:]
     /// The number of visited nodes. Tests use it to measure the cost of lookups.
     private(set) var stepCount = 0
 
@@ -66,9 +65,8 @@ final class TapePaths {
     ) -> Int {
         stepCount += 1
         let isCanonical = !canonicalKeys.isEmpty
-        if let known = isCanonical ? canonicalMembers[dictionary] : members[dictionary] {
-            return known[number].map { Int($0) } ?? -1
-        }
+        let place = isCanonical ? ~dictionary : dictionary
+        if let known = members[place] { return known[number].map { Int($0) } ?? -1 }
         let container = unsafe nodes[dictionary]
         var found: [UInt32: UInt32] = [:]
         found.reserveCapacity(container.count)
@@ -80,7 +78,7 @@ final class TapePaths {
             if found[key] == nil { found[key] = UInt32(truncatingIfNeeded: index) }
             index = node.isContainer ? node.end : index + 1
         }
-        if isCanonical { canonicalMembers[dictionary] = found } else { members[dictionary] = found }
+        members[place] = found
         return found[number].map { Int($0) } ?? -1
     }
 }

@@ -102,14 +102,8 @@ struct Namespaces: ~Copyable {
     ///
     /// - Returns: The reason why the declaration is invalid, or nil.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) -> String? {
+        if let objection = Self.objection(to: prefix, uri) { return objection }
         let known = uris.index(of: uri)
-        if prefix.byteCount == 5, prefix.equals("xmlns") { return "the prefix 'xmlns' must not be declared" }
-        let isXML = prefix.byteCount == 3 && prefix.equals("xml")
-        if isXML != (known == 1) { return "expected the prefix 'xml' and its namespace only together" }
-        if known == 2 { return "the namespace of 'xmlns' must not be declared" }
-        if known == 0 && prefix.byteCount > 0 {
-            return "expected a URI, since only the default namespace can be undeclared"
-        }
         let newBytes = prefix.byteCount + uri.byteCount
         guard prefixes.memory.count + uris.memory.count + newBytes <= Self.byteCountMax else {
             return "more than \(Self.byteCountMax) bytes of namespaces"
@@ -126,7 +120,7 @@ struct Namespaces: ~Copyable {
         return nil
     }
 
-    /// Returns the reason why a declaration is never written, or nil if it is allowed.
+    /// Returns the reason why a declaration is invalid, or nil if it is allowed.
     static func objection(to prefix: RawSpan, _ uri: RawSpan) -> String? {
         let (isXML, hasXMLURI) = (prefix.equals("xml"), uri.equals(xmlURI))
         if isXML || hasXMLURI {

@@ -134,7 +134,7 @@ struct StartTagDraft: ~Copyable {
     private func declare(_ declaration: Part, _ scope: inout Namespaces) throws(StreamError) {
         let (prefix, uri) = (part(declaration.name), part(declaration.value))
         try WrittenText.check(uri, in: "the name of a namespace")
-        if let problem = Namespaces.objection(to: prefix, uri) ?? scope.declare(prefix, uri) {
+        if let problem = scope.declare(prefix, uri) {
             throw StreamError(.misuse, problem)
         }
     }

@@ -4,7 +4,7 @@ import PlistStreaming
 
 /// A sink that writes dictionaries as elements, their members as child elements or attributes, arrays as repeated elements,
 /// and null as an element with `xsi:nil`.
-struct XMLValueWriter: PlistSink, ~Copyable {
+struct XMLValueWriter: ScalarSink, ~Copyable {
     /// An open container.
     private enum Container {
         /// The element of a dictionary. The flags indicate whether it has members other than attributes and text, and whether
@@ -141,32 +141,16 @@ struct XMLValueWriter: PlistSink, ~Copyable {
 
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try WrittenText.string(utf8) }
 
-    mutating func writeNull() throws(StreamError) {
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        if let text = try WrittenText.text(of: scalar) { try write(text) } else { try writeNothing() }
+    }
+
+    private mutating func writeNothing() throws(StreamError) {
         let name = try takeName()
         if case .element? = open.last, name == options.textKey || isAttribute(name) { return }
         try writeTag()
         try writer.startElement(name, attributes: [(nilAttribute, "true")])
         try writer.endElement()
-    }
-
-    mutating func writeBool(_ value: Bool) throws(StreamError) { try write(value ? "true" : "false") }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { try write("\(value)") }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try write("\(value)") }
-
-    mutating func writeReal(_ value: Double) throws(StreamError) {
-        guard value.isFinite else { throw StreamError(.unrepresentable, "expected a finite number, found \(value)") }
-        try write(NumberText.text(of: value))
-    }
-
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { try write(WrittenText.string(text)) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try write(WrittenText.string(utf8)) }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try write(Base64Text.string(of: bytes)) }
-
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
-            throw StreamError(.unrepresentable, "expected a date of a year from 0 to 9999")
-        }
-        try write(text)
     }
 }
 

@@ -1,27 +1,27 @@
 // Values from the elements that represent them: the reader of `XMLRepresentation`.
 
 import PlistBuilding
-public import PlistStreaming
+package import PlistStreaming
 
 /// An XML sink that sends the values of a document in ``XMLRepresentation`` to a sink of property-list messages.
-public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
+package struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private enum Kind: String {
         case map, array, string, number, boolean, null
     }
 
     /// The receiver of the messages.
-    public var sink: Sink
+    package var sink: Sink
     private var open: [Kind] = []
     private var text: [UInt8] = []
     private var isEscaped = false
 
     /// Creates a sink in front of another one.
-    public init(_ sink: consuming Sink) { self.sink = sink }
+    package init(_ sink: consuming Sink) { self.sink = sink }
 
     /// Sends the key of a value, and the start of a container.
     ///
     /// - Throws: `invalidSyntax` for other elements and attributes, `missingMember` for a value without a key.
-    public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+    package mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let name = String(validating: tag.name.local) ?? ""
         guard tag.name.namespace.equals(XMLRepresentation.namespace), let kind = Kind(rawValue: name) else {
             throw StreamError(.invalidSyntax, "expected an element of a JSON representation, found <\(name)>")
@@ -66,7 +66,7 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
     /// Keeps text until its element ends.
     ///
     /// - Throws: `invalidSyntax` for text other than white space between elements.
-    public mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
+    package mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
         switch open.last {
         case .string, .number, .boolean: text += Array(copying: piece.utf8)
         default:
@@ -79,7 +79,7 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
     /// Sends a scalar, or the end of a container.
     ///
     /// - Throws: `invalidSyntax` for other text than that of a number or Boolean, `invalidText` for other escapes.
-    public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+    package mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
         let text = text
         try text.withRawSpan { (text) throws(StreamError) in
             switch open.popLast() {
@@ -100,12 +100,12 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
     /// Refuses a reference to an entity whose text is not in the document.
     ///
     /// - Throws: `unrepresentable`.
-    public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+    package mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         throw StreamError(.unrepresentable, "expected the text of an entity, which is not in the document")
     }
 
     /// Forwards the call.
-    public mutating func cancel(with error: StreamError) { sink.cancel(with: error) }
+    package mutating func cancel(with error: StreamError) { sink.cancel(with: error) }
 
     private mutating func writeNumber(_ text: RawSpan) throws(StreamError) {
         guard let number = DecimalNumber(text) else {

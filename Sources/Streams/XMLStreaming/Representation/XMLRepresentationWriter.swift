@@ -1,20 +1,20 @@
 // Values as elements that represent them: the writer of `XMLRepresentation`.
 
-public import PlistStreaming
+package import PlistStreaming
 
 /// A sink that writes a value as ``XMLRepresentation`` describes.
-public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
+package struct XMLRepresentationWriter: ScalarSink, ~Copyable {
     var writer: XMLWriter
     private var key: String?
     private var isEmpty = true
 
     /// Creates a sink in front of a writer of XML, which must have written nothing.
-    public init(_ writer: consuming XMLWriter) { self.writer = writer }
+    package init(_ writer: consuming XMLWriter) { self.writer = writer }
 
     /// Ends the document.
     ///
     /// - Throws: `misuse` if the value is not complete, and errors of the destination.
-    public mutating func finish() throws(StreamError) { try writer.finish() }
+    package mutating func finish() throws(StreamError) { try writer.finish() }
 
     private mutating func begin(_ name: String, isEscaped: Bool = false) throws(StreamError) {
         var attributes: [(key: String, value: String)] = []
@@ -37,41 +37,29 @@ public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
     }
 
     /// Writes the start of an array.
-    public mutating func beginArray() throws(StreamError) { try begin("array") }
+    package mutating func beginArray() throws(StreamError) { try begin("array") }
     /// Writes the end of an array.
-    public mutating func endArray() throws(StreamError) { try writer.endElement() }
+    package mutating func endArray() throws(StreamError) { try writer.endElement() }
     /// Writes the start of a map.
-    public mutating func beginDictionary() throws(StreamError) { try begin("map") }
+    package mutating func beginDictionary() throws(StreamError) { try begin("map") }
     /// Writes the end of a map.
-    public mutating func endDictionary() throws(StreamError) { try writer.endElement() }
+    package mutating func endDictionary() throws(StreamError) { try writer.endElement() }
     /// Keeps the key for the element of the value.
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try WrittenText.string(utf8) }
+    package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try WrittenText.string(utf8) }
 
     /// Writes the element of a scalar.
     ///
     /// - Throws: `unrepresentable` for an infinite number and a date outside the years 0 to 9999.
-    public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+    package mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        let text = try WrittenText.text(of: scalar) ?? ""
         switch scalar {
-        case .null: try write("null", "")
-        case .bool(let value): try write("boolean", value ? "true" : "false")
-        case .integer(let value): try write("number", "\(value)")
-        case .unsigned(let value): try write("number", "\(value)")
-        case .real(let value):
-            guard value.isFinite else {
-                throw StreamError(.unrepresentable, "expected a finite number, found \(value)")
-            }
-            try write("number", NumberText.text(of: value))
-        case .number(let text): try write("number", WrittenText.string(text))
-        case .string(let utf8):
-            let text = try WrittenText.string(utf8)
+        case .null: try write("null", text)
+        case .bool: try write("boolean", text)
+        case .integer, .unsigned, .real, .number: try write("number", text)
+        case .string:
             let escaped = XMLRepresentation.escaped(text)
             try write("string", escaped ?? text, isEscaped: escaped != nil)
-        case .data(let bytes): try write("string", Base64Text.string(of: bytes))
-        case .date(let seconds):
-            guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
-                throw StreamError(.unrepresentable, "expected a date with a year from 0 to 9999")
-            }
-            try write("string", text)
+        case .data, .date: try write("string", text)
         }
     }
 }

@@ -39,6 +39,31 @@ package enum WrittenText {
         return text
     }
 
+    /// Returns the text of a scalar, or nil for null.
+    ///
+    /// - Throws: `unrepresentable` for an infinite number and a date outside the years 0 to 9999.
+    static func text(of scalar: borrowing StreamScalar) throws(StreamError) -> String? {
+        switch scalar {
+        case .null: return nil
+        case .bool(let value): return value ? "true" : "false"
+        case .integer(let value): return "\(value)"
+        case .unsigned(let value): return "\(value)"
+        case .real(let value):
+            guard value.isFinite else {
+                throw StreamError(.unrepresentable, "expected a finite number, found \(value)")
+            }
+            return NumberText.text(of: value)
+        case .number(let text): return try string(text)
+        case .string(let utf8): return try string(utf8)
+        case .data(let bytes): return Base64Text.string(of: bytes)
+        case .date(let seconds):
+            guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
+                throw StreamError(.unrepresentable, "expected a date with a year from 0 to 9999")
+            }
+            return text
+        }
+    }
+
     /// Returns the offset of the first character that XML excludes, in valid UTF-8.
     private static func firstForbidden(_ utf8: RawSpan) -> Int? {
         let allowed: UInt64 = ~0 << 32 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D

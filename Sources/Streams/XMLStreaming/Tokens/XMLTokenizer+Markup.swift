@@ -44,9 +44,7 @@ extension XMLTokenizer {
         guard extent.end > start else {
             throw fail(.invalidSyntax, "expected a target after '<?', found \(describe(text, at: start))", at: start)
         }
-        guard extent.end - start <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: start)
-        }
+        try checkNameLength(extent.end - start, at: start)
         let name = text.extracting(start..<extent.end)
         if name.byteCount == 3, String(xml: name).lowercased() == "xml" {
             throw fail(

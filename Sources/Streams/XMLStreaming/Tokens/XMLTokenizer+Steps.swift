@@ -64,15 +64,19 @@ extension XMLTokenizer {
         let extent = NameBytes.extent(in: text, from: offset)
         guard extent.end < text.byteCount else { throw Self.incompleteText }
         guard extent.end > offset else { throw wrong("expected a name", in: text) }
-        guard extent.end - offset <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: errorOffset)
-        }
+        try checkNameLength(extent.end - offset, at: errorOffset)
         if options.knowsNamespaces, !extent.isQualified || !isQualified && extent.colon >= 0 {
             let message = isQualified ? "expected at most one colon" : "expected no colon"
             throw fail(.invalidSyntax, message + " in a name", at: errorOffset)
         }
         defer { offset = extent.end }
         return offset..<extent.end
+    }
+
+    /// Throws an error if a name is longer than the options allow.
+    mutating func checkNameLength(_ count: Int, at offset: Int) throws(StreamError) {
+        guard count > options.nameByteLimit else { return }
+        throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: offset)
     }
 
     /// Returns an error at the current position.

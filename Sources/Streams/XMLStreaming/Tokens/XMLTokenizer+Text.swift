@@ -154,9 +154,7 @@ extension XMLTokenizer {
     ) throws(StreamError) -> Reference.Meaning {
         let bytes = text.extracting(name)
         if let scalar = Self.predefined(bytes) { return .character(scalar) }
-        guard name.count <= options.nameByteLimit else {
-            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes in a name", at: name.lowerBound)
-        }
+        try checkNameLength(name.count, at: name.lowerBound)
         if options.knowsNamespaces && extent.colon >= 0 {
             throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
         }

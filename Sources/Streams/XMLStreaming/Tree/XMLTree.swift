@@ -46,7 +46,7 @@ public final class XMLTree {
     var removals: [Range<Int>] = []
     /// The error of a lazy element that couldn't be made and therefore has no children. It is always nil unless this library
     /// has a defect, because the whole document was checked before.
-    public internal(set) var expansionFailure: StreamError?
+    package internal(set) var expansionFailure: StreamError?
 
     private init(_ bytes: [UInt8], isText: Bool, options: XMLTreeOptions) throws(StreamError) {
         let decoded = isText ? nil : DocumentText.decode(bytes, options.reader)

@@ -68,16 +68,17 @@ let package = Package(
                 intent: .custom(verb: "testlogger", description: "Run in-class tests, or 'init' a package for them")),
             dependencies: ["testlogger"]),
         .systemLibrary(name: "CStackAddress"),
-        .target(name: "CLibrary"),
+        .target(name: "StreamingSystem"),
         .target(
-            name: "PlistStreaming", dependencies: ["CLibrary", "CStackAddress", "InClassTesting"], swiftSettings: strict
+            name: "PlistStreaming", dependencies: ["StreamingSystem", "CStackAddress", "InClassTesting"],
+            swiftSettings: strict
         ),
         .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
         .target(name: "CBlockMasks"),
         .target(name: "BlockMasks", dependencies: ["CBlockMasks", "InClassTesting"], swiftSettings: strict),
         .target(
             name: "PlistBuilding",
-            dependencies: ["CLibrary", "CStackAddress", "InClassTesting", "PlistStreaming", "StringTables"],
+            dependencies: ["StreamingSystem", "CStackAddress", "InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .target(
             name: "PlistCoding", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
@@ -101,7 +102,7 @@ let package = Package(
         .target(
             name: "PropertyListFiles",
             dependencies: [
-                "CLibrary", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "XMLStreaming",
+                "StreamingSystem", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "XMLStreaming",
             ],
             swiftSettings: strict),
         // Without pkgConfig: with it, SwiftPM warns all users without SQLite's header, even if they import only InClassTesting.

@@ -171,7 +171,7 @@ extension PropertyListFormat {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
-import CLibrary
+import StreamingSystem
 import Foundation
 import InClassTesting
 

@@ -314,7 +314,7 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
-import CLibrary
+import StreamingSystem
 
 enum PropertyBindingTests {
     struct Address: StreamObject, Equatable {

@@ -1,7 +1,7 @@
 // The memory of one column while it grows. The type is trivial, so that the builder can use it by address without reference
 // counting.
 
-import CLibrary
+import StreamingSystem
 import PlistStreaming
 
 /// The type of the values of a column.

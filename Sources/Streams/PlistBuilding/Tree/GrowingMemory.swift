@@ -1,6 +1,6 @@
 // Memory for many small trivial values. It grows without copying if the system can move pages.
 
-import CLibrary
+import StreamingSystem
 
 /// A growing array of trivial values without automatic ownership: its user has to free it.
 ///

@@ -90,7 +90,7 @@ extension ObjectLayout {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
-import CLibrary
+import StreamingSystem
 import InClassTesting
 
 /// An object with properties that tests modify while it is written. One property isn't a member.

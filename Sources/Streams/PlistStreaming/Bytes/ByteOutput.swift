@@ -1,6 +1,6 @@
 // The output of writers: growing memory, or a descriptor with a buffer of limited size.
 
-import CLibrary
+import StreamingSystem
 
 /// A growing block of bytes, or a buffer of limited size for a file descriptor.
 ///

@@ -1,6 +1,6 @@
 // Large pages for memory that is about to be filled, if the system supports them.
 
-import CLibrary
+import StreamingSystem
 
 /// Memory in large pages.
 package enum LargePages {

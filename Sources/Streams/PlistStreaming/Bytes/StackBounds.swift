@@ -1,6 +1,6 @@
 // The remaining stack of the thread, for code that must recurse: types that encode themselves, and nested values.
 
-import CLibrary
+import StreamingSystem
 import CStackAddress
 
 /// The stack of the current thread.

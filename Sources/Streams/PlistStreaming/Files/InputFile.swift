@@ -1,6 +1,6 @@
 // Reads files and other descriptors in chunks, into a reused buffer.
 
-import CLibrary
+import StreamingSystem
 
 /// A file or another descriptor that is read in chunks.
 ///

@@ -4,7 +4,7 @@
 // immediately.
 
 #if DEBUG || IN_CLASS_TESTS
-import CLibrary
+import StreamingSystem
 import InClassTesting
 
 /// The tests of `OutputFile`, which is noncopyable and has no fixture.

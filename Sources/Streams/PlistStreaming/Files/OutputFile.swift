@@ -3,7 +3,7 @@
 // SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
 // immediately.
 
-import CLibrary
+import StreamingSystem
 
 /// A file that appears under its name only when it is complete.
 ///

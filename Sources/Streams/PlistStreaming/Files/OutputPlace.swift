@@ -3,7 +3,7 @@
 // SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
 // immediately.
 
-import CLibrary
+import StreamingSystem
 
 /// The target of an output path, after following all links.
 package enum OutputPlace: Equatable {

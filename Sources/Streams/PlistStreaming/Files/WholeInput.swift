@@ -1,6 +1,6 @@
 // All bytes of a file at once, for formats that cannot be read sequentially.
 
-import CLibrary
+import StreamingSystem
 
 /// The bytes of a file or another descriptor, in memory.
 @usableFromInline

@@ -292,7 +292,7 @@ extension ByteSource where Self == DescriptorSource {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
-import CLibrary
+import StreamingSystem
 import InClassTesting
 
 enum ByteSourceTests {}

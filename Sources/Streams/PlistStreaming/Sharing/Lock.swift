@@ -1,6 +1,6 @@
 // A lock for short accesses to data that threads share.
 
-import CLibrary
+import StreamingSystem
 
 /// A lock that one thread holds at a time.
 @safe

@@ -102,7 +102,7 @@ func checkUTF8(_ utf8: RawSpan) throws(StreamError) {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
-import CLibrary
+import StreamingSystem
 import InClassTesting
 
 enum PlistTextOutputTests {}

@@ -1,7 +1,7 @@
 // Tests of values that are read from memory: the bytes and the errors are the same as with messages.
 
 #if DEBUG || IN_CLASS_TESTS
-import CLibrary
+import StreamingSystem
 import InClassTesting
 import PlistBuilding
 import PlistStreaming

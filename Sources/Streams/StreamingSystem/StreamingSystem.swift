@@ -1,4 +1,4 @@
-// The C library of the system, for the modules that call it.
+// Re-exports the C library of the system to the streaming modules.
 
 #if canImport(Darwin)
 @_exported import Darwin

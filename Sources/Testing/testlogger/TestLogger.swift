@@ -239,7 +239,7 @@ struct TestLogger {
         if !options.given.contains("--test-type") { named.testTypes = [] }
         let isEmpty = runner.tally.planned == 0
         // A run that didn't begin has no plan to compare the selection with.
-        let isComparable = runner.status != .notRun && !(isEmpty && options.emptyChoice == .pass)
+        let isComparable = runner.status != .notRun && !(isEmpty && options.passesWithoutTests == true)
         let mistakes = isComparable ? named.mistakes(in: runner.plan) + runner.lineMistakes : []
         for mistake in mistakes { Self.complain(mistake) }
         let gone = runner.goneFailures.sorted()
@@ -253,7 +253,7 @@ struct TestLogger {
         // A shard, or the selection of failed tests, may be empty.
         let isPart = options.run.choice.shard != nil && runner.plan.contains(where: runOptions.choice.includes)
         let mayBeEmpty =
-            options.emptyChoice.map { $0 == .pass }
+            options.passesWithoutTests
             ?? (isPart || options.run.choice.isFailedOnly || options.run.choice.isChangedOnly)
         if !gone.isEmpty { return .nothingToRun }
         if !isEmpty || mayBeEmpty, mistakes.isEmpty { return .passed }

@@ -13,68 +13,50 @@ package enum GitHubAnnotations {
     /// The maximum length of a message in UTF-16 units.
     package static let messageLengthMax = 4096
 
-    private struct Annotation {
-        var place: SourcePlace?
-        var title = ""
-        var message: String
-        /// The order of annotations, lowest first.
-        var rank = (kind: 0, index: 0)
-    }
-
     /// Returns the annotations as lines for the output of a step.
     ///
     /// - Parameter style: The form of paths, which should be relative to the checkout.
     package static func lines(of record: RunRecord, _ style: TextStyle) -> [String] {
-        func annotation(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int = 0) -> Annotation {
-            let notes = issue.notes.map(DiagnosticText.escaped)
+        var errors: [(rank: (kind: Int, index: Int), line: String)] = []
+        var warnings: [String] = []
+        func add(_ issue: TestIssue, _ title: String, of test: PlannedTest?, index: Int = 0) {
             let callers = issue.callers.map { "called from \(style.text($0))" }
-            let lines = [DiagnosticText.message(for: issue, of: test)] + notes + callers
-            return Annotation(
-                place: issue.knownPlace, title: title, message: lines.joined(separator: "\n"),
-                rank: (issue.kind.rank, index))
+            let lines =
+                [DiagnosticText.message(for: issue, of: test)] + issue.notes.map(DiagnosticText.escaped) + callers
+            let text = line(.error, style, at: issue.knownPlace, title, lines.joined(separator: "\n"))
+            errors.append(((issue.kind.rank, index), text))
         }
-        var errors: [Annotation] = []
-        var warnings: [Annotation] = []
         for result in record.results {
             if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
                 let message = DiagnosticText.flakyMessage(for: result, after: issue)
-                warnings.append(Annotation(place: issue.knownPlace, title: result.test.name, message: message))
+                warnings.append(line(.warning, style, at: issue.knownPlace, result.test.name, message))
             }
             guard result.outcome == .failed else { continue }
             for (index, issue) in result.issues.failures.enumerated() {
-                errors.append(annotation(issue, title: result.test.name, of: result.test, index: index))
+                add(issue, result.test.name, of: result.test, index: index)
             }
         }
         for (module, issue) in record.moduleIssues {
-            errors.append(annotation(issue, title: module.isEmpty ? "outside tests" : "module \(module)", of: nil))
+            add(issue, module.isEmpty ? "outside tests" : "module \(module)", of: nil)
         }
-        for test in record.running {
-            let reason = DiagnosticText.escaped(record.reasonForRunning)
-            errors.append(
-                Annotation(
-                    title: test.name, message: reason,
-                    rank: (TestIssue.Kind.timeout.rank, 0)))
-        }
-        for warning in record.warnings {
-            warnings.append(Annotation(place: warning.place, message: DiagnosticText.escaped(warning.text)))
-        }
+        let reason = DiagnosticText.escaped(record.reasonForRunning)
+        errors += record.running.map { ((TestIssue.Kind.timeout.rank, 0), line(.error, style, $0.name, reason)) }
+        warnings += record.warnings.map { line(.warning, style, at: $0.place, "", DiagnosticText.escaped($0.text)) }
         // Annotations of equal rank stay in the order of the run.
-        return errors.sorted { $0.rank < $1.rank }.prefix(countMax).map { line(.error, $0, style) }
-            + warnings.prefix(countMax).map { line(.warning, $0, style) }
+        return errors.sorted { $0.rank < $1.rank }.prefix(countMax).map(\.line) + warnings.prefix(countMax)
     }
 
-    private static func line(_ severity: Severity, _ annotation: Annotation, _ style: TextStyle) -> String {
-        var properties: [(name: String, value: String)] = []
-        if let place = annotation.place {
-            properties += [
-                ("file", style.text(place.path)), ("line", String(place.line)), ("col", String(place.column)),
-            ]
-        }
-        if !annotation.title.isEmpty { properties.append(("title", annotation.title)) }
-        let text = properties.map { "\($0.name)=\(escaped(DiagnosticText.escaped($0.value), isProperty: true))" }
-            .joined(separator: ",")
-        let message = escaped(cut(annotation.message, to: messageLengthMax))
-        return "::\(severity.rawValue)\(text.isEmpty ? "" : " \(text)")::\(message)"
+    private static func line(
+        _ severity: Severity, _ style: TextStyle, at place: SourcePlace? = nil, _ title: String, _ message: String
+    ) -> String {
+        let properties = [
+            ("file", place.map { style.text($0.path) }), ("line", place.map { "\($0.line)" }),
+            ("col", place.map { "\($0.column)" }), ("title", title.isEmpty ? nil : title),
+        ]
+        let text = properties.compactMap { name, value in
+            value.map { "\(name)=\(escaped(DiagnosticText.escaped($0), isProperty: true))" }
+        }.joined(separator: ",")
+        return "::\(severity.rawValue)\(text.isEmpty ? "" : " \(text)")::\(escaped(cut(message, to: messageLengthMax)))"
     }
 
     /// Escapes the characters that would end a workflow command or a property.

@@ -89,11 +89,12 @@ struct CommandLineOption: Sendable {
         }
     }
 
-    private static func choice<Choice: RawRepresentable<String> & CaseIterable & SendableMetatype>(
-        _ path: Path<Choice?>
-    ) -> Setter {
-        let names = Choice.allCases.map(\.rawValue)
-        return value(path, "one of \(names.joined(separator: ", "))", names) { Choice(rawValue: $0).map { .some($0) } }
+    private static func choice<Value>(_ path: Path<Value>, _ choices: [(word: String, value: Value)]) -> Setter
+    where Value: Sendable {
+        let words = choices.map(\.word)
+        return value(path, "one of \(words.joined(separator: ", "))", words) { text in
+            choices.first { $0.word == text }.map(\.value)
+        }
     }
 
     /// Appends one of several texts. An empty pattern would match every name.
@@ -151,7 +152,7 @@ struct CommandLineOption: Sendable {
             value(\.run.choice.shard, "I/N with I from 1 to N") { TestShard($0).map { .some($0) } }),
         .init(
             "--no-tests pass|fail", "result of an empty selection [pass with --shard, --failed, --changed]",
-            choice(\.emptyChoice)),
+            choice(\.passesWithoutTests, [("pass", true), ("fail", false)])),
         .init("-l, --list", "print the selected tests, and run nothing", flag(\.run.isListing)),
     ]
 
@@ -198,7 +199,9 @@ struct CommandLineOption: Sendable {
             "--slow MS", "warn of tests that take longer, and list the ten slowest",
             number(\.run.slowMilliseconds, of: "milliseconds")),
         .init("--no-capture", "show the output of tests immediately; uses one worker", flag(\.run.leavesOutput)),
-        .init("--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]", choice(\.colour)),
+        .init(
+            "--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]",
+            choice(\.isColoured, [("auto", nil), ("always", true), ("never", false)])),
         .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath, "PATH")),
         .init(
             "--json PATH", "write events as JSON lines; '-' prints them instead of the text",

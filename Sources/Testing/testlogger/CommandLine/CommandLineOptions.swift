@@ -28,18 +28,6 @@ struct LocatedError: Error, Equatable, CustomStringConvertible {
     var description: String { "\(place.text): error: \(message)" }
 }
 
-/// The result of a run without tests.
-enum EmptyChoice: String, CaseIterable {
-    case pass, fail
-}
-
-/// The condition for coloured severities of diagnostics.
-enum ColourChoice: String, CaseIterable {
-    /// On a terminal, unless `NO_COLOR` is set.
-    case automatic = "auto"
-    case always, never
-}
-
 struct CommandLineOptions {
     /// The words for modules, descriptions, objects and test executables.
     var subjects: [String] = []
@@ -54,8 +42,8 @@ struct CommandLineOptions {
     var exclusions: [String] = []
     /// A Boolean value that indicates whether filters and exclusions are whole names.
     var isExact = false
-    /// The result of a run without tests, or nil for the usual result.
-    var emptyChoice: EmptyChoice?
+    /// A Boolean value that indicates whether a run without tests passes, or nil if that depends on the selection.
+    var passesWithoutTests: Bool?
     /// The form of printed text, which `style(root:)` completes.
     var style = TextStyle()
     /// The maximum number of workers, or 0 for the number of processors.
@@ -71,7 +59,8 @@ struct CommandLineOptions {
     private(set) var wordAfterShuffle: String?
     var wantsHelp = false
     var wantsVersion = false
-    var colour: ColourChoice? = .automatic
+    /// A Boolean value that indicates whether severities of diagnostics are coloured, or nil if that depends on the output.
+    var isColoured: Bool?
     /// The paths of reports. `standardOutput` replaces the text.
     var junitPath: String?
     var jsonPath: String?
@@ -240,7 +229,7 @@ struct CommandLineOptions {
         style.isRelative = isRelative || run.isStable
         style.showsReplacements = Environment.isXcode
         let isUsual = isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
-        style.isColoured = colour == .always || colour != .never && isUsual
+        style.isColoured = isColoured ?? isUsual
         return style
     }
 }
@@ -287,8 +276,8 @@ extension CommandLineOptions: SelfTesting {
         expectFalse(try CommandLineOptions(["--json", "-", "--junit", "a"]).printsText)
         expectTrue(try CommandLineOptions(["--json", "b", "--junit", "a"]).printsText)
         expectEqual(try CommandLineOptions(["--shard", "2/3"]).run.choice.shard, TestShard(index: 1, count: 3))
-        expectEqual(try CommandLineOptions(["--color", "never"]).colour, .never)
-        expectEqual(try CommandLineOptions(["--no-tests", "fail"]).emptyChoice, .fail)
+        expectEqual(try CommandLineOptions(["--color", "never"]).isColoured, false)
+        expectEqual(try CommandLineOptions(["--no-tests", "fail"]).passesWithoutTests, false)
         let mutants = try CommandLineOptions(["--mutants", "S.swift", "T.swift:4", "M", "--budget", "9"])
         expectEqual(mutants.places.map { "\($0.path):\($0.line)" }, ["S.swift:0", "T.swift:4"])
         expectEqual(mutants.optionWords, ["--mutants", "S.swift", "T.swift:4", "--budget", "9"])

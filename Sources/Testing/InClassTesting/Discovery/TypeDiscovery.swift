@@ -202,6 +202,7 @@ extension TypeDiscovery: SelfTesting {
         [
             "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
             "testDetectsParameterPacks": testDetectsParameterPacks,
+            "testNamesTypesThatCannotBeTested": testNamesTypesThatCannotBeTested,
             "testNumbersTypesWithTheSameName": testNumbersTypesWithTheSameName,
             "testFindsSubclassesWithOwnLists": testFindsSubclassesWithOwnLists,
         ] + .each("testNamesTypesAsInTheirSource", named, named: \.1) { expectEqual(displayName($0), $1) }
@@ -237,6 +238,16 @@ extension TypeDiscovery: SelfTesting {
         expectEqual(found["OwnListBelow"], ["testOwnListRuns", "testEntryOfSubclassRuns"])
         expectNil(found["InheritedList"])
         expectNil(found["InheritedBelow"])
+    }
+
+    private static func testNamesTypesThatCannotBeTested() {
+        for (type, name) in [
+            (PinnedTable<Int, Int>.Row<[Int]>.self as Any.Type, "PinnedTable.Row"), (Pack<Int>.self, "Pack"),
+        ] {
+            // SAFETY: the second word of a structure's metadata is its descriptor.
+            let descriptor = ContextDescriptor(address: unsafeBitCast(type, to: UnsafePointer<UInt>.self)[1])
+            expectEqual(descriptor.nominalName, name)
+        }
     }
 
     private static func testDetectsParameterPacks() {

@@ -168,7 +168,12 @@ extension GoldenPlaces: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsFilesByName": testFindsFilesByName,
-            "testRejectsInvalidGoldens": testRejectsInvalidGoldens,
+            "testReportsUnknownFolders": {
+                expectEqual(
+                    GoldenPlaces().issues("x", "a").map(\.message), [#"golden file "a" needs a folder of resources"#])
+                let unknown = #"golden file "a" can't be found: the folder of the module's resources is unknown"#
+                expectEqual(GoldenPlaces(folders: nil).issues("x", "a").map(\.message), [unknown])
+            },
             "testKeepsCompleteTextsUpToALimit": testKeepsCompleteTextsUpToALimit,
             "testLimitsDifferencesOfLongTexts": testLimitsDifferencesOfLongTexts,
         ]
@@ -177,6 +182,7 @@ extension GoldenPlaces: SelfTesting {
                 expectEqual(places.issues(text, "g.txt"), [])
                 expectEqual(places.issues(text + "\u{301}", "g.txt").count, 1)
             }
+            + .each("testRejectsInvalidGoldens", invalidGoldens, testRejectsInvalidGoldens)
             + .each("testDescribesDifferencesOfTexts", differences, named: { "\($0.got)/\($0.expected)" }) {
                 got, expected, line, notes in
                 let difference = textDifference(got: got, expected: expected)
@@ -247,27 +253,23 @@ extension GoldenPlaces: SelfTesting {
         expectEqual(places.path(of: "d.txt", usedIn: ""), "\(root)/Sources/d.txt")
     }
 
-    private static func testRejectsInvalidGoldens() throws {
+    private static var invalidGoldens: [(name: String, problem: String)] {
+        let outside = "isn't the name of a file in a folder of resources"
+        return [
+            ("../a.txt", outside), ("/a.txt", outside), ("", outside), ("inner/../a.txt", outside),
+            ("./a.txt", outside), ("inner/", outside), ("a.txt\u{0}b", outside),
+            ("inner", "can't be read"), ("none.txt", "doesn't exist"), ("broken.txt", "isn't UTF-8 in line 2"),
+        ]
+    }
+
+    private static func testRejectsInvalidGoldens(_ name: String, _ problem: String) throws {
         let root = try folder(["inner/": "", "a.txt": ""])
         let descriptor = open("\(root)/broken.txt", O_CREAT | O_WRONLY, 0o600)
         try requireEqual(write(descriptor, [0x61, 0x0A, 0x62, 0xE2, 0x82, 0x0A] as [UInt8], 6), 6)
         close(descriptor)
-        let places = GoldenPlaces(folders: [root])
-        let outside = "isn't the name of a file in a folder of resources"
-        let rows = [
-            ("../a.txt", outside), ("/a.txt", outside), ("", outside), ("inner/../a.txt", outside),
-            ("./a.txt", outside), ("inner/", outside), ("a.txt\u{0}b", outside),
-            ("inner", "can't be read"), ("none.txt", "doesn't exist"),
-            ("broken.txt", "isn't UTF-8 in line 2"),
-        ]
-        for (name, problem) in rows {
-            let issues = places.issues("x", name)
-            expectEqual(issues.map(\.message), ["golden file \(quoted(name)) \(problem)"])
-            expectEqual(issues.compactMap(\.texts).map(\.golden), name == "none.txt" ? ["\(root)/none.txt"] : [])
-        }
-        expectEqual(GoldenPlaces().issues("x", "a").map(\.message), [#"golden file "a" needs a folder of resources"#])
-        let unknown = #"golden file "a" can't be found: the folder of the module's resources is unknown"#
-        expectEqual(GoldenPlaces(folders: nil).issues("x", "a").map(\.message), [unknown])
+        let issues = GoldenPlaces(folders: [root]).issues("x", name)
+        expectEqual(issues.map(\.message), ["golden file \(quoted(name)) \(problem)"])
+        expectEqual(issues.compactMap(\.texts).map(\.golden), name == "none.txt" ? ["\(root)/none.txt"] : [])
     }
 
     private static func testKeepsCompleteTextsUpToALimit() throws {

@@ -88,8 +88,13 @@ extension Symbolizer: SelfTesting {
         [
             "testFindsCallsWithinTheExecutable": testFindsCallsWithinTheExecutable,
             "testAsksAtosOnMacOS": testAsksAtosOnMacOS,
-            "testReadsPlaces": testReadsPlaces,
         ]
+            + .each("testReadsPlacesOfLLVM", llvmLines) {
+                expectEqual(Symbolizer(executable: "", clang: "", system: .linux).place($0), $1)
+            }
+            + .each("testReadsPlacesOfAtos", atosLines) {
+                expectEqual(Symbolizer(executable: "", clang: "", system: .macOS).place($0), $1)
+            }
     }
 
     /// Creates a symbolizer that is a shell script, for a test executable of a thousand bytes.
@@ -129,16 +134,17 @@ extension Symbolizer: SelfTesting {
             symbolizer.places(of: [16, 5_000, 32, 7_000]), [SourcePlace(path: "/a.swift", line: 3, column: 1)])
     }
 
-    private static func testReadsPlaces() {
-        let rows: [(Substring, SourcePlace?)] = [
+    private static var llvmLines: [(line: Substring, place: SourcePlace?)] {
+        [
             ("/a.swift:3:4", SourcePlace(path: "/a.swift", line: 3, column: 4)),
             ("/a:b.swift:3:0", SourcePlace(path: "/a:b.swift", line: 3, column: 1)),
             ("/a.swift:3", SourcePlace(path: "/a.swift", line: 3, column: 1)),
             ("??:0:0", nil), ("/a.swift:0:4", nil), ("/a.swift:3:x", nil), ("", nil),
         ]
-        let llvm = Symbolizer(executable: "", clang: "", system: .linux)
-        for (line, expected) in rows { expectEqual(llvm.place(line), expected, String(line)) }
-        let others: [(Substring, SourcePlace?)] = [
+    }
+
+    private static var atosLines: [(line: Substring, place: SourcePlace?)] {
+        [
             (
                 "T.a(Int) (in M.img) (/a b/T (1):x.swift:3)",
                 SourcePlace(path: "/a b/T (1):x.swift", line: 3, column: 1)
@@ -147,8 +153,6 @@ extension Symbolizer: SelfTesting {
             ("T.a() (in M.img) + 4", nil), ("T.a() (in M.img) (<compiler-generated>:0)", nil), ("0x00000001", nil),
             ("T.a() (in M.img)", nil), ("", nil), (")", nil), ("(", nil),
         ]
-        let atos = Symbolizer(executable: "", clang: "", system: .macOS)
-        for (line, expected) in others { expectEqual(atos.place(line), expected, String(line)) }
     }
 }
 #endif

@@ -140,7 +140,10 @@ struct SourceScan {
         }
         let ownPrefix = "\(module)."
         let isQualified = files.contains { $0.types.contains { $0.name.hasPrefix(ownPrefix) } }
-        let isModule = isQualified && !sources.contains { Self.declares(module, $0.bytes) }
+        // A type with the name of the module hides the module.
+        let isModule =
+            isQualified
+            && !sources.contains { SourceParser(SourceText($0.bytes)).types.contains { $0.name == module } }
         for file in files {
             let ambiguous = file.privateTypes.filter { fileCounts[$0, default: 0] > 1 }
             func key(_ written: String) -> String {
@@ -151,15 +154,6 @@ struct SourceScan {
             }
             for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
             lineCounts[file.path] = file.source.line(at: file.source.count)
-        }
-    }
-
-    /// Returns whether a source mentions a type with the name of its module. `M.Node` is then a part of that type.
-    private static func declares(_ module: String, _ bytes: [UInt8]) -> Bool {
-        let file = TokenizedFile(bytes)
-        let keywords = ["actor", "class", "enum", "extension", "protocol", "struct", "typealias"]
-        return file.tokens.indices.contains { index in
-            keywords.contains(file.mark(index)) && file.isMark(module, index + 1) && !file.isMark(".", index + 2)
         }
     }
 
@@ -298,15 +292,20 @@ extension SourceScan {
 extension SourceScan: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
             "testChoosesRowsByLine": testChoosesRowsByLine,
             "testChoosesTestsAroundALine": testChoosesTestsAroundALine,
             "testOffersEntriesThatCompile": testOffersEntriesThatCompile,
-            "testFindsTypesWithoutList": testFindsTypesWithoutList,
-            "testReadsTypesNamedLikeTheModule": testReadsTypesNamedLikeTheModule,
             "testReadsTruncatedSources": testReadsTruncatedSources,
         ]
             + .each("testChoosesTestsOfOneTypeOnly", extendedTypes, testChoosesTestsOfOneTypeOnly)
+            + .each("testFindsThePlaceOfATest", places, named: { "\($0.type).\($0.name)" }) { type, name, line in
+                let test = PlannedTest(typeName: type, testName: name, testType: "unit", module: "M")
+                expectEqual(scan(placedTests).place(of: test)?.line, line)
+            }
+            + .each(
+                "testReadsTypesNamedLikeTheModule",
+                ["", "struct M {}", "public final class M: P {}", "extension M {}"],
+                testReadsTypesNamedLikeTheModule)
     }
 
     /// Sources that end within a name, a bracket or a string declare no more types.
@@ -331,57 +330,36 @@ extension SourceScan: SelfTesting {
 
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
 
-    private static func testFindsThePlaceOfATest() {
-        let scan = scan(
-            """
-            extension S { static var testSelectors: TestSelectors { [
-                "testA": testA,
-                "testClosure": { _ in },
-                "testOtherName": testA,
-            ] }
-            static func testA() {} }
-            """)
-        let rows = [("testA", 6), ("testClosure", 3), ("testOtherName", 6), ("testUnknown", 1)]
-        for (name, line) in rows {
-            let test = PlannedTest(typeName: "S", testName: name, testType: "unit", module: "M")
-            expectEqual(scan.place(of: test)?.line, line, name)
+    private static let placedTests = """
+        class Base { class var testSelectors: TestSelectors { [
+            "testA": testA,
+            "testClosure": { _ in },
+            "testOtherName": testA,
+        ] }
+            class func testA() {}
         }
-    }
-
-    /// A test of a type without its own list is at the function that the type inherits, or else at the type.
-    private static func testFindsTypesWithoutList() {
-        let scan = scan(
-            """
-            class Base { class var testSelectors: TestSelectors { ["testA": testA, "testC": made()] }
-                class func testA() {}
-            }
-
-            class Derived: Base {
-                override class func testA() {}
-            }
-            final class Last: Derived {}
-            struct Made { func testB() {} }
-            """)
-        let rows = [
-            ("Derived", "testA", 6), ("Last", "testA", 2), ("Last", "testC", 1), ("Last", "testUnknown", 1),
-            ("Made", "testD", 9), ("Unknown", "testA", nil),
-        ]
-        for (type, name, line) in rows {
-            let test = PlannedTest(typeName: type, testName: name, testType: "unit", module: "M")
-            expectEqual(scan.place(of: test)?.line, line, "\(type).\(name)")
+        class Derived: Base {
+            override class func testA() {}
         }
-    }
+        final class Last: Derived {}
+        struct Made { func testB() {} }
+        """
 
-    private static func testReadsTypesNamedLikeTheModule() {
-        let node = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
-        for declaration in ["", "struct M {}", "public final class M: P {}", "typealias M = Int", "extension M {}"] {
-            let isType = !declaration.isEmpty
-            let text = "extension M.Node { \(node) }"
-            for sources in [[text, declaration], ["\(text); \(declaration)"]] {
-                let scan = SourceScan(
-                    module: "M", sources: sources.enumerated().map { ("/\($0.offset).swift", Array($0.element.utf8)) })
-                expectEqual(scan.types[isType ? "M.Node" : "Node"]?.entries.map(\.name), ["testA"], declaration)
-            }
+    /// The line of a test. A test of a type without its own list is at the function that the type inherits, or else at the
+    /// type.
+    private static let places: [(type: String, name: String, line: Int?)] = [
+        ("Base", "testA", 6), ("Base", "testClosure", 3), ("Base", "testOtherName", 6), ("Base", "testUnknown", 1),
+        ("Derived", "testA", 9), ("Last", "testA", 6), ("Last", "testClosure", 3), ("Last", "testUnknown", 1),
+        ("Made", "testD", 12), ("Unknown", "testA", nil),
+    ]
+
+    private static func testReadsTypesNamedLikeTheModule(_ declaration: String) {
+        let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
+        let text = "extension M.Node { \(list) }"
+        for sources in [[text, declaration], ["\(text); \(declaration)"]] {
+            let scan = SourceScan(
+                module: "M", sources: sources.enumerated().map { ("/\($0.offset).swift", Array($0.element.utf8)) })
+            expectEqual(scan.types[declaration.isEmpty ? "Node" : "M.Node"]?.entries.map(\.name), ["testA"])
         }
     }
 

@@ -18,19 +18,13 @@ final class PlanBinder {
     /// The classes with objects that are being made to find the offsets of their declared members.
     @TaskLocal private static var sampled: Set<ObjectIdentifier> = []
 
-    fileprivate init(
-        keyMapping: KeyMapping, shared: SharedPlans?,
+    init(
+        keyMapping: KeyMapping, shared: SharedPlans? = nil,
         reflection: @escaping (any Any.Type, Bool) -> [StoredProperty]? = { StoredProperties.of($0, isClass: $1) }
     ) {
         self.keyMapping = keyMapping
         self.shared = shared
         self.reflection = reflection
-    }
-
-    convenience init(keyMapping: KeyMapping) { self.init(keyMapping: keyMapping, shared: nil) }
-
-    convenience init(keyMapping: KeyMapping, reflection: @escaping (any Any.Type, Bool) -> [StoredProperty]?) {
-        self.init(keyMapping: keyMapping, shared: nil, reflection: reflection)
     }
 
     @usableFromInline

@@ -15,7 +15,7 @@ struct StoredProperty {
 
     /// The offset after the property, or nil for a property without bytes, which may have any offset.
     var end: Int? {
-        let size = TypeSize(of: type).size
+        let size = layout(of: type).size
         return size > 0 ? offset + size : nil
     }
 }
@@ -47,11 +47,11 @@ enum StoredProperties {
         var end = 0
         for property in properties {
             guard let propertyEnd = property.end else { continue }
-            let alignment = TypeSize(of: property.type).alignment
+            let alignment = layout(of: property.type).alignment
             guard property.offset == (end + alignment - 1) / alignment * alignment else { return false }
             end = propertyEnd
         }
-        return end == TypeSize(of: type).size
+        return end == layout(of: type).size
     }
 
     /// Returns whether these are all properties of a class and its superclasses. Each class ends at the end of its last
@@ -75,22 +75,10 @@ enum StoredProperties {
     }
 }
 
-/// The size of the values of a type that is known only at run time.
-private struct TypeSize {
-    let size: Int
-    let alignment: Int
-
-    init(of type: Any.Type) {
-        func open<Value>(_ type: Value.Type) -> TypeSize {
-            TypeSize(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment)
-        }
-        self = open(type)
-    }
-
-    private init(size: Int, alignment: Int) {
-        self.size = size
-        self.alignment = alignment
-    }
+/// Returns the memory layout of the values of a type that is known only at run time.
+private func layout(of type: Any.Type) -> (size: Int, alignment: Int) {
+    func open<Value>(_ type: Value.Type) -> (Int, Int) { (MemoryLayout<Value>.size, MemoryLayout<Value>.alignment) }
+    return open(type)
 }
 
 /// The runtime's metadata of a field, with the layout of the standard library's `_FieldReflectionMetadata`.

@@ -37,6 +37,22 @@ extension PropertyListBuilder {
         expectEqual(nested[1]?["a"]?.integerValue, 2, "the same key in another dictionary")
     }
 
+    /// The keys of the second dictionary are expected to be those of the first one.
+    static func testDistinguishesSimilarKeys() throws {
+        for length in 0...50 {
+            let key = String(repeating: "a", count: length)
+            let others = (0..<length).map { place in
+                String(key.enumerated().map { $0.offset == place ? "b" : $0.element })
+            }
+            for other in others + [key, key + "a"] {
+                let list = try list("[ { key \"\(key)\" integer 1 } { key \"\(other)\" integer 2 } ]")
+                expectEqual(list[1]?.members.first?.key, other, "a key after another one")
+                expectEqual(list[1]?[other]?.integerValue, 2, "value of \(other)")
+                expectEqual(list[1]?[key] == nil, other != key, "value of \(key)")
+            }
+        }
+    }
+
     static func testStoresTextOfEveryLength() throws {
         for length in [0, 1, 7, 8, 9, 15, 16, 255, 256, 65_536, 0xFF_FFFE, 0xFF_FFFF] {
             let text = String(decoding: [UInt8](repeating: 0x78, count: length), as: UTF8.self)

@@ -192,7 +192,7 @@ public struct ByteOutput: ~Copyable {
     }
 
     /// Removes all bytes in memory after an offset.
-    public mutating func truncate(to newCount: Int) {
+    package mutating func truncate(to newCount: Int) {
         precondition(newCount >= 0 && newCount <= count, "truncate beyond the end")
         used = newCount
     }

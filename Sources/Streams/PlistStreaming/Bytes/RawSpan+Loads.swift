@@ -32,7 +32,7 @@ extension RawSpan {
     ///
     /// - Complexity: O(*n*).
     @inlinable
-    public func hasSameBytes(as other: RawSpan) -> Bool {
+    package func hasSameBytes(as other: RawSpan) -> Bool {
         let count = byteCount
         guard count == other.byteCount else { return false }
         // Each load reads only bytes below the count of both. The last two loads may overlap.

@@ -201,10 +201,7 @@ extension [UInt8]: ByteSource {
     /// Calls a closure with the bytes.
     @inlinable
     public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
-        // SAFETY: the span doesn't leave the closure.
-        try unsafe withUnsafeBufferPointer { buffer throws(StreamError) in
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try withRawSpan(body)
         return true
     }
 }
@@ -217,10 +214,7 @@ extension ArraySlice<UInt8>: ByteSource {
     /// Calls a closure with the bytes.
     @inlinable
     public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
-        // SAFETY: the span doesn't leave the closure.
-        try unsafe withUnsafeBufferPointer { buffer throws(StreamError) in
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try withRawSpan(body)
         return true
     }
 }

@@ -42,7 +42,7 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     public mutating func finish() throws(StreamError) { try scanner.finish(to: &sink) }
 
     /// The number of bytes fed.
-    public var byteOffset: Int { scanner.chunkPlace.offset }
+    public var byteOffset: Int { scanner.byteOffset }
 
     /// The number of comments so far, and the position of the first one.
     package var comments: (count: Int, first: StreamPosition?) { scanner.comments }

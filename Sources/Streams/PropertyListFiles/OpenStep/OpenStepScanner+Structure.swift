@@ -1,71 +1,11 @@
-// The text between tokens, and the meaning of complete tokens: arrays, dictionaries, keys and values.
+// The meaning of complete tokens: arrays, dictionaries, keys and values.
 
 import PlistStreaming
 
 extension OpenStepScanner {
-    /// Scans whitespace and the first byte of the following token.
-    mutating func scanBetween<Sink: PlistSink & ~Copyable>(
-        _ bytes: RawSpan, _ start: Int, to sink: inout Sink
-    ) throws(StreamError) -> Int {
-        var offset = start
-        while offset < bytes.byteCount {
-            let byte = bytes.byte(at: offset)
-            guard byte == 0x20 || (0x09...0x0D).contains(byte) else { break }
-            if byte == 0x0A { countLine(offset) }
-            offset += 1
-        }
-        guard offset < bytes.byteCount else { return offset }
-        let byte = bytes.byte(at: offset)
-        tokenPlace = position(offset)
-        switch byte {
-        case UInt8(ascii: "/"): token = .slash
-        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): try scanMark(byte, bytes, offset, to: &sink)
-        case UInt8(ascii: ")"):
-            guard next == .element || next == .comma else { throw fail(expected: expectation, bytes, offset) }
-            try endContainer(isDictionary: false, to: &sink)
-        case UInt8(ascii: "}"):
-            guard next == .key, !(isBare && nesting.depth == 1) else {
-                throw fail(expected: expectation, bytes, offset)
-            }
-            try endContainer(isDictionary: true, to: &sink)
-        case UInt8(ascii: "("), UInt8(ascii: "{"):
-            guard isValueNext else { throw fail(expected: expectation, bytes, offset) }
-            try begin(isDictionary: byte == UInt8(ascii: "{"), to: &sink)
-        case UInt8(ascii: "<"):
-            guard isValueNext else { throw fail(expected: expectation, bytes, offset) }
-            begin(.angle)
-        default: return try scanFirst(byte, bytes, offset)
-        }
-        return offset + 1
-    }
+    var isValueNext: Bool { next == .root || next == .value || next == .element }
 
-    /// Scans the first byte of a string, which is part of the text unless it is a quote.
-    private mutating func scanFirst(_ byte: UInt8, _ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
-        if byte == 0xEF, chunkPlace.offset + offset == 0 {
-            begin(.byteOrderMark)
-            return offset
-        }
-        if byte >= 0xFE, chunkPlace.offset + offset == 0 {
-            throw fail(.invalidText, "expected text in UTF-8, found UTF-16", at: tokenPlace)
-        }
-        guard isValueNext || next == .key else { throw fail(expected: expectation, bytes, offset) }
-        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-            quote = byte
-            begin(.quoted)
-            return offset + 1
-        }
-        guard Self.isUnquoted(byte) else { throw fail(expected: expectation, bytes, offset) }
-        begin(.unquoted)
-        return offset
-    }
-
-    private var isValueNext: Bool { next == .root || next == .value || next == .element }
-
-    mutating func begin(_ token: Token) {
-        self.token = token
-        text.removeAll(keepingCapacity: true)
-        (digitCount, number, highSurrogate) = (0, 0, 0)
-    }
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     /// Returns whether a byte may occur in strings without quotes.
     static func isUnquoted(_ byte: UInt8) -> Bool {
@@ -78,8 +18,8 @@ extension OpenStepScanner {
         }
     }
 
-    private mutating func scanMark<Sink: PlistSink & ~Copyable>(
-        _ mark: UInt8, _ bytes: RawSpan, _ offset: Int, to sink: inout Sink
+    mutating func scanMark<Sink: PlistSink & ~Copyable>(
+        _ mark: UInt8, _ bytes: RawSpan, to sink: inout Sink
     ) throws(StreamError) {
         switch (next, mark) {
         case (.comma, UInt8(ascii: ",")): next = .element
@@ -95,8 +35,8 @@ extension OpenStepScanner {
             let string = key
             try string.withRawSpan { (text) throws(StreamError) in try sink.writeKey(text) }
             next = .equals
-            try scanMark(mark, bytes, offset, to: &sink)
-        default: throw fail(expected: expectation, bytes, offset)
+            try scanMark(mark, bytes, to: &sink)
+        default: try require(false, bytes)
         }
     }
 
@@ -129,7 +69,6 @@ extension OpenStepScanner {
         guard string.isValidUTF8 else {
             throw fail(.invalidText, "expected text in UTF-8, found other bytes", at: tokenPlace)
         }
-        token = .none
         switch next {
         case .key, .root:
             key.removeAll(keepingCapacity: true)

@@ -1,90 +1,81 @@
-// The bytes within tokens: comments, strings with their escapes, data, and the typed values of GNUstep.
+// The tokens of the old text form: comments, strings with their escapes, data and typed values. Each function scans the token at
+// `tokenStart` and returns the offset of its end, or nil if the token continues in the next chunk.
 
 import PlistStreaming
 
 extension OpenStepScanner {
-    /// Scans U+FEFF, which is allowed at the beginning of the input.
-    mutating func scanByteOrderMark(_ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        guard bytes.byte(at: offset) == mark[digitCount] else {
-            throw fail(expected: "a byte order mark of UTF-8", bytes, offset)
+    mutating func scanByteOrderMark(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
+        for (offset, byte) in [0xEF, 0xBB, 0xBF].enumerated() {
+            guard offset < bytes.byteCount else { return try incomplete("a byte order mark", bytes, isLast: isLast) }
+            guard bytes.byte(at: offset) == byte else {
+                throw fail(expected: "a byte order mark of UTF-8", bytes, offset)
+            }
         }
-        digitCount += 1
-        if digitCount == 3 { token = .none }
-        return offset + 1
+        return 3
     }
 
     // MARK: Comments
 
-    mutating func scanComment(_ bytes: RawSpan, _ start: Int) throws(StreamError) -> Int {
-        var offset = start
-        while offset < bytes.byteCount {
-            let byte = bytes.byte(at: offset)
-            switch token {
-            case .slash where byte == UInt8(ascii: "/") || byte == UInt8(ascii: "*"):
-                token = byte == UInt8(ascii: "/") ? .lineComment : .blockComment
-                comments = (comments.count + 1, comments.first ?? tokenPlace)
-            case .slash: return try endSlash() + offset
-            case .lineComment where byte == 0x0A || byte == 0x0D:
-                // The mark is also whitespace.
-                token = .none
-                return offset
-            case .blockCommentStar where byte == UInt8(ascii: "/"):
-                token = .none
-                return offset + 1
-            case .blockComment, .blockCommentStar:
-                if byte == 0x0A { countLine(offset) }
-                token = byte == UInt8(ascii: "*") ? .blockCommentStar : .blockComment
-            default: break
-            }
-            offset += 1
-        }
-        return offset
+    mutating func scanLineComment(_ bytes: RawSpan, isLast: Bool) -> Int? {
+        let end = (tokenStart..<bytes.byteCount).first { bytes.byte(at: $0) == 0x0A || bytes.byte(at: $0) == 0x0D }
+        guard let end = end ?? (isLast ? bytes.byteCount : nil) else { return nil }
+        comments = (comments.count + 1, comments.first ?? tokenPlace)
+        return end
     }
 
-    /// Treats a slash that doesn't begin a comment as the start of a string, and returns 0, the number of bytes read.
-    mutating func endSlash() throws(StreamError) -> Int {
-        guard next == .root || next == .value || next == .element || next == .key else {
-            throw fail(.invalidSyntax, "expected \(expectation), found '/'", at: tokenPlace)
+    mutating func scanBlockComment(_ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
+        let slash = (min(tokenStart + 3, bytes.byteCount)..<bytes.byteCount).first { offset in
+            bytes.byte(at: offset) == UInt8(ascii: "/") && bytes.byte(at: offset - 1) == UInt8(ascii: "*")
         }
-        begin(.unquoted)
-        try append(UInt32(UInt8(ascii: "/")))
-        return 0
+        guard let slash else { return try incomplete("a comment", bytes, isLast: isLast) }
+        comments = (comments.count + 1, comments.first ?? tokenPlace)
+        return slash + 1
     }
 
     // MARK: Strings
 
-    mutating func scanString<Sink: PlistSink & ~Copyable>(
-        _ bytes: RawSpan, _ start: Int, to sink: inout Sink
-    ) throws(StreamError) -> Int {
-        var offset = start
-        var byte: UInt8 = 0
-        if token == .unquoted {
-            while offset < bytes.byteCount, Self.isUnquoted(bytes.byte(at: offset)) { offset += 1 }
-        } else {
-            while offset < bytes.byteCount {
-                byte = bytes.byte(at: offset)
-                if byte == quote || byte == UInt8(ascii: "\\") { break }
-                if byte == 0x0A { countLine(offset) }
+    mutating func scanUnquoted<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        try require((isValueNext || next == .key) && Self.isUnquoted(bytes.byte(at: tokenStart)), bytes)
+        var end = tokenStart
+        while end < bytes.byteCount, Self.isUnquoted(bytes.byte(at: end)) { end += 1 }
+        try checkLength(end - tokenStart)
+        guard end < bytes.byteCount || isLast else { return nil }
+        try endString(bytes.extracting(tokenStart..<end), to: &sink)
+        return end
+    }
+
+    mutating func scanQuoted<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        let quote = bytes.byte(at: tokenStart)
+        text.removeAll(keepingCapacity: true)
+        var (start, offset) = (tokenStart + 1, tokenStart + 1)
+        while offset < bytes.byteCount {
+            let byte = bytes.byte(at: offset)
+            guard byte == quote || byte == UInt8(ascii: "\\") else {
                 offset += 1
+                continue
             }
+            let run = bytes.extracting(start..<offset)
+            try checkLength(text.count + run.byteCount)
+            if byte == quote, text.isEmpty {
+                try endString(run, to: &sink)
+                return offset + 1
+            }
+            run.appendTo(&text)
+            if byte == quote {
+                try endString(text, to: &sink)
+                return offset + 1
+            }
+            guard let end = try scanEscape(bytes, offset + 1) else {
+                return try incomplete("a string", bytes, isLast: isLast)
+            }
+            (start, offset) = (end, end)
         }
-        let run = bytes.extracting(start..<offset)
-        try checkLength(text.count + run.byteCount)
-        let isAtEnd = offset == bytes.byteCount
-        if isAtEnd || byte == UInt8(ascii: "\\") && token == .quoted || !text.isEmpty { run.appendTo(&text) }
-        if isAtEnd { return offset }
-        if token == .quoted, byte == UInt8(ascii: "\\") {
-            token = .escape
-            return offset + 1
-        }
-        let endCount = token == .quoted ? 1 : 0
-        if text.isEmpty {
-            try endString(run, to: &sink)
-        } else {
-            try endString(text, to: &sink)
-        }
-        return offset + endCount
+        try checkLength(text.count + bytes.byteCount - start)
+        return try incomplete("a string", bytes, isLast: isLast)
     }
 
     private mutating func checkLength(_ byteCount: Int) throws(StreamError) {
@@ -93,51 +84,21 @@ extension OpenStepScanner {
         }
     }
 
-    /// Appends a character to the text of the token.
     private mutating func append(_ scalar: UInt32) throws(StreamError) {
         CharacterCode.encode(scalar) { text.append($0) }
         try checkLength(text.count)
     }
 
-    /// Scans one byte of an escape; returns the offset of the next one to scan, which may be the same.
-    mutating func scanEscape(_ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
-        let byte = bytes.byte(at: offset)
-        switch token {
-        case .octal:
-            guard digitCount < 3, (0x30...0x37).contains(byte) else {
-                try endOctal(bytes, offset)
-                return offset
-            }
-            number = number << 3 | UInt32(byte & 7)
-            digitCount += 1
-        case .unicode:
-            guard digitCount < 4, let digit = CharacterCode.hexadecimalValue(of: byte) else {
-                guard digitCount > 0 else { throw fail(expected: "a hexadecimal digit", bytes, offset) }
-                try endUnicode(offset)
-                return offset
-            }
-            number = number << 4 | digit
-            digitCount += 1
-        case .lowSurrogateBackslash, .lowSurrogateU:
-            let expected = token == .lowSurrogateU ? UInt8(ascii: "U") : UInt8(ascii: "\\")
-            guard byte == expected else { throw failSurrogate(offset) }
-            token = token == .lowSurrogateU ? .unicode : .lowSurrogateU
-            (digitCount, number) = (0, 0)
-        default: try scanEscaped(byte, offset)
-        }
-        return offset + 1
-    }
+    // MARK: Escapes
 
-    /// Scans the byte after a backslash.
-    private mutating func scanEscaped(_ byte: UInt8, _ offset: Int) throws(StreamError) {
-        token = .quoted
+    /// Appends the character of an escape, and returns the offset after it, or nil for an incomplete escape. Octal and
+    /// hexadecimal digits end at the next byte.
+    private mutating func scanEscape(_ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int? {
+        guard offset < bytes.byteCount else { return nil }
+        let byte = bytes.byte(at: offset)
         switch byte {
-        case 0x30...0x37:
-            token = .octal
-            (digitCount, number) = (1, UInt32(byte & 7))
-        case UInt8(ascii: "U"):
-            token = .unicode
-            (digitCount, number, highSurrogate) = (0, 0, 0)
+        case 0x30...0x37: return try scanOctal(bytes, offset)
+        case UInt8(ascii: "U"): return try scanUnicode(bytes, offset + 1, after: nil)
         case UInt8(ascii: "a"): try append(0x07)
         case UInt8(ascii: "b"): try append(0x08)
         case UInt8(ascii: "t"): try append(0x09)
@@ -146,120 +107,134 @@ extension OpenStepScanner {
         case UInt8(ascii: "f"): try append(0x0C)
         case UInt8(ascii: "r"): try append(0x0D)
         default:
-            // All other bytes represent themselves; bytes beyond ASCII are part of a character.
-            if byte == 0x0A { countLine(offset) }
             text.append(byte)
             try checkLength(text.count)
         }
+        return offset + 1
     }
 
-    private mutating func endOctal(_ bytes: RawSpan, _ offset: Int) throws(StreamError) {
-        token = .quoted
+    private mutating func scanOctal(_ bytes: RawSpan, _ start: Int) throws(StreamError) -> Int? {
+        var (offset, number) = (start, UInt32(0))
+        while offset < bytes.byteCount, offset < start + 3, (0x30...0x37).contains(bytes.byte(at: offset)) {
+            number = number << 3 | UInt32(bytes.byte(at: offset) & 7)
+            offset += 1
+        }
+        guard offset < bytes.byteCount else { return nil }
         guard number < 0x80 + UInt32(NextStepEncoding.upperHalf.count) else {
-            throw fail(.invalidText, "expected a character from \\000 to \\375", at: position(offset))
+            throw fail(.invalidText, "expected a character from \\000 to \\375", at: position(bytes, offset))
         }
         try append(number < 0x80 ? number : UInt32(NextStepEncoding.upperHalf[Int(number) - 0x80]))
+        return offset
     }
 
-    private mutating func endUnicode(_ offset: Int) throws(StreamError) {
-        token = .quoted
-        let unit = number
-        if highSurrogate != 0 {
-            guard unit & 0xFC00 == 0xDC00 else { throw failSurrogate(offset) }
-            let high = highSurrogate
-            highSurrogate = 0
-            return try append(0x10000 + ((high & 0x3FF) << 10 | unit & 0x3FF))
+    /// Reads a UTF-16 unit of up to four hexadecimal digits, and a second one if the first is half of a pair.
+    private mutating func scanUnicode(
+        _ bytes: RawSpan, _ start: Int, after high: UInt32?
+    ) throws(StreamError) -> Int? {
+        var (offset, unit) = (start, UInt32(0))
+        while offset < bytes.byteCount, offset < start + 4,
+            let digit = CharacterCode.hexadecimalValue(of: bytes.byte(at: offset))
+        {
+            unit = unit << 4 | digit
+            offset += 1
         }
-        guard unit & 0xF800 == 0xD800 else { return try append(unit) }
-        guard unit < 0xDC00 else { throw failSurrogate(offset) }
-        highSurrogate = unit
-        token = .lowSurrogateBackslash
+        guard offset < bytes.byteCount else { return nil }
+        guard offset > start else { throw fail(expected: "a hexadecimal digit", bytes, offset) }
+        if let high {
+            guard unit & 0xFC00 == 0xDC00 else { throw failSurrogate(bytes, offset) }
+            try append(0x10000 + ((high & 0x3FF) << 10 | unit & 0x3FF))
+            return offset
+        }
+        guard unit & 0xF800 == 0xD800 else {
+            try append(unit)
+            return offset
+        }
+        guard unit < 0xDC00 else { throw failSurrogate(bytes, offset) }
+        for expected in [UInt8(ascii: "\\"), UInt8(ascii: "U")] {
+            guard offset < bytes.byteCount else { return nil }
+            guard bytes.byte(at: offset) == expected else { throw failSurrogate(bytes, offset) }
+            offset += 1
+        }
+        return try scanUnicode(bytes, offset, after: unit)
     }
 
-    private mutating func failSurrogate(_ offset: Int) -> StreamError {
-        fail(.invalidText, "expected a surrogate pair, found a lone surrogate", at: position(offset))
+    private mutating func failSurrogate(_ bytes: RawSpan, _ offset: Int) -> StreamError {
+        fail(.invalidText, "expected a surrogate pair, found a lone surrogate", at: position(bytes, offset))
     }
 
     // MARK: Data and typed values
 
     mutating func scanAngle<Sink: PlistSink & ~Copyable>(
-        _ bytes: RawSpan, _ offset: Int, to sink: inout Sink
-    ) throws(StreamError) -> Int {
-        let byte = bytes.byte(at: offset)
-        switch token {
-        case .angle:
-            switch byte {
-            case UInt8(ascii: "*"): token = .typed
-            case UInt8(ascii: "["): token = .base64
-            default:
-                token = .hexadecimal
-                return offset
-            }
-        case .hexadecimal: try scanHexadecimal(byte, bytes, offset, to: &sink)
-        case .typed:
-            if byte == UInt8(ascii: ">") {
-                try endTyped(to: &sink)
-            } else {
-                guard text.count < limits.numberByteCount else {
-                    throw fail(
-                        .limitExceeded, "more than \(limits.numberByteCount) bytes in a typed value", at: tokenPlace)
-                }
-                if byte == 0x0A { countLine(offset) }
-                text.append(byte)
-            }
-        case .base64 where byte == UInt8(ascii: "]"): token = .base64End
-        case .base64:
-            if byte == 0x0A { countLine(offset) }
-            text.append(byte)
-            try checkLength(text.count)
-        default:
-            guard byte == UInt8(ascii: ">") else { throw fail(expected: "'>'", bytes, offset) }
-            guard let data = try text.withRawSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
-                throw fail(.invalidSyntax, "expected data in Base64", at: tokenPlace)
-            }
-            try endData(data, to: &sink)
+        _ bytes: RawSpan, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        let start = tokenStart + 1
+        guard start < bytes.byteCount else { return try incomplete("data", bytes, isLast: isLast) }
+        switch bytes.byte(at: start) {
+        case UInt8(ascii: "*"): return try scanTyped(bytes, start + 1, isLast: isLast, to: &sink)
+        case UInt8(ascii: "["): return try scanBase64(bytes, start + 1, isLast: isLast, to: &sink)
+        default: return try scanHexadecimal(bytes, start, isLast: isLast, to: &sink)
         }
-        return offset + 1
     }
 
     private mutating func scanHexadecimal<Sink: PlistSink & ~Copyable>(
-        _ byte: UInt8, _ bytes: RawSpan, _ offset: Int, to sink: inout Sink
-    ) throws(StreamError) {
-        if let digit = CharacterCode.hexadecimalValue(of: byte) {
-            number = number << 4 | digit
-            digitCount ^= 1
-            if digitCount == 0 {
-                text.append(UInt8(truncatingIfNeeded: number))
-                try checkLength(text.count)
+        _ bytes: RawSpan, _ start: Int, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        text.removeAll(keepingCapacity: true)
+        var high: UInt32?
+        for offset in start..<bytes.byteCount {
+            let byte = bytes.byte(at: offset)
+            if let digit = CharacterCode.hexadecimalValue(of: byte) {
+                if let first = high {
+                    text.append(UInt8(truncatingIfNeeded: first << 4 | digit))
+                    try checkLength(text.count)
+                }
+                high = high == nil ? digit : nil
+            } else if high == nil, byte == UInt8(ascii: ">") {
+                try endData(text, to: &sink)
+                return offset + 1
+            } else if high != nil || !Self.isSpace(byte) {
+                throw fail(expected: high == nil ? "hexadecimal digits or '>'" : "a hexadecimal digit", bytes, offset)
             }
-            return
         }
-        guard digitCount == 0, byte == UInt8(ascii: ">") || byte == 0x20 || (0x09...0x0D).contains(byte) else {
-            throw fail(expected: digitCount == 0 ? "hexadecimal digits or '>'" : "a hexadecimal digit", bytes, offset)
+        return try incomplete("data", bytes, isLast: isLast)
+    }
+
+    private mutating func scanBase64<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ start: Int, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        let end = (start..<bytes.byteCount).first { bytes.byte(at: $0) == UInt8(ascii: "]") }
+        try checkLength((end ?? bytes.byteCount) - start)
+        guard let end, end + 1 < bytes.byteCount else { return try incomplete("data", bytes, isLast: isLast) }
+        guard bytes.byte(at: end + 1) == UInt8(ascii: ">") else { throw fail(expected: "'>'", bytes, end + 1) }
+        guard let data = Base64Text.decoded(bytes.extracting(start..<end)) else {
+            throw fail(.invalidSyntax, "expected data in Base64", at: tokenPlace)
         }
-        if byte == 0x0A { countLine(offset) }
-        if byte == UInt8(ascii: ">") { try endData(text, to: &sink) }
+        try endData(data, to: &sink)
+        return end + 2
     }
 
     private mutating func endData<Sink: PlistSink & ~Copyable>(
         _ data: [UInt8], to sink: inout Sink
     ) throws(StreamError) {
-        token = .none
         try data.withRawSpan { (data) throws(StreamError) in try sink.writeData(data) }
         endValue()
     }
 
-    private mutating func endTyped<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        token = .none
-        let typed = text
-        let isSent = try typed.withRawSpan { (typed) throws(StreamError) in
-            guard typed.byteCount > 1 else { return false }
-            return try send(typed.byte(at: 0), typed.extracting(1..<typed.byteCount), to: &sink)
+    private mutating func scanTyped<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ start: Int, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        let end = (start..<bytes.byteCount).first { bytes.byte(at: $0) == UInt8(ascii: ">") }
+        guard (end ?? bytes.byteCount) - start <= limits.numberByteCount else {
+            throw fail(.limitExceeded, "more than \(limits.numberByteCount) bytes in a typed value", at: tokenPlace)
         }
-        guard isSent else {
+        guard let end else { return try incomplete("a typed value", bytes, isLast: isLast) }
+        guard end - start > 1,
+            try send(bytes.byte(at: start), bytes.extracting(start + 1..<end), to: &sink)
+        else {
             throw fail(.invalidSyntax, "expected a typed value such as <*I5>, <*R0.5>, <*BY> or <*D…>", at: tokenPlace)
         }
         endValue()
+        return end + 1
     }
 
     /// Sends the value of a type with a text; returns false if the text isn't valid for the type.

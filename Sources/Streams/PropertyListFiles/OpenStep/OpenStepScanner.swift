@@ -1,5 +1,6 @@
-// The parser for the old text form, byte by byte: the state between tokens and within a token. `OpenStepScanner+Tokens`
-// handles the bytes within tokens, `OpenStepScanner+Structure` the meaning of complete tokens.
+// The parser for the old text form. A token is scanned when all of its bytes are known; the bytes of a token that continues in
+// the next chunk are kept. `OpenStepScanner+Tokens` scans tokens, `OpenStepScanner+Structure` handles the meaning of complete
+// tokens.
 
 import PlistStreaming
 
@@ -25,51 +26,43 @@ struct OpenStepScanner: Sendable {
         case root, rootString, value, element, comma, key, equals, semicolon, end
     }
 
-    /// The token that contains the last byte.
-    enum Token: UInt8, Sendable {
-        case none, byteOrderMark, slash, lineComment, blockComment, blockCommentStar
-        case quoted, escape, octal, unicode, lowSurrogateBackslash, lowSurrogateU
-        case unquoted
-        case angle, hexadecimal, typed, base64, base64End
-    }
-
     let limits: StreamLimits
     var next = Next.root
-    var token = Token.none
     var nesting = NestingStack()
     /// A Boolean value that indicates whether the members of the root have no braces around them.
     var isBare = false
-    /// The complete part of the token, and the text of the last key, or of a string at the root.
+    /// The decoded part of the token, and the text of the last key, or of a string at the root.
     var text: [UInt8] = []
     var key: [UInt8] = []
 
-    /// The start of the chunk, relative to the current line, and the start of the token.
-    var chunkPlace = LinePlace()
+    /// The place of the token that is scanned now or next, and its offset in the bytes that are scanned.
+    private var place = LinePlace()
+    var tokenStart = 0
     var tokenPlace = StreamPosition.start
-    var failure: StreamError?
+    private(set) var failure: StreamError?
     /// The number of comments so far, and the position of the first one.
     var comments: (count: Int, first: StreamPosition?) = (0, nil)
 
-    // The state within tokens.
-    var quote: UInt8 = 0
-    var digitCount = 0
-    var number: UInt32 = 0
-    var highSurrogate: UInt32 = 0
+    /// The bytes of an incomplete token, and the number of bytes at which it is scanned again. The number doubles, so that the
+    /// time for long tokens in small chunks stays linear.
+    private var carried: [UInt8] = []
+    private var scannedCount = 0
 
     init(limits: StreamLimits) { self.limits = limits }
 
-    /// Scans the next chunk and sends the values that it completes.
+    /// The number of bytes received so far.
+    var byteOffset: Int { place.offset + carried.count }
+
+    /// Scans a chunk of bytes.
     mutating func scan<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
         if let failure { throw failure }
         do throws(StreamError) {
-            let remaining = limits.totalByteCount - chunkPlace.offset
-            try scanBytes(bytes.byteCount > remaining ? bytes.extracting(0..<remaining) : bytes, to: &sink)
-            if bytes.byteCount > remaining {
-                throw fail(
-                    .limitExceeded, "more than \(limits.totalByteCount) bytes of input", at: position(remaining))
-            }
+            let remaining = limits.totalByteCount - byteOffset
+            guard bytes.byteCount > remaining else { return try scanChunk(bytes, to: &sink) }
+            try scanChunk(bytes.extracting(0..<remaining), isEnd: true, to: &sink)
+            carried.withRawSpan { place.advance(over: $0) }
+            throw fail(.limitExceeded, "more than \(limits.totalByteCount) bytes of input", at: place.position)
         } catch { throw abandon(error, &sink) }
-        chunkPlace.offset += bytes.byteCount
     }
 
     /// Ends the input.
@@ -78,6 +71,7 @@ struct OpenStepScanner: Sendable {
         do throws(StreamError) { try scanEnd(to: &sink) } catch { throw abandon(error, &sink) }
     }
 
+    /// Cancels the sink after an error, and returns the error with its position.
     private mutating func abandon<Sink: PlistSink & ~Copyable>(_ error: StreamError, _ sink: inout Sink) -> StreamError
     {
         let error = failure ?? error.ofSink(at: tokenPlace)
@@ -86,60 +80,111 @@ struct OpenStepScanner: Sendable {
         return error
     }
 
-    /// Returns the position of an offset in the chunk, which must be on the current line.
-    func position(_ offset: Int) -> StreamPosition { chunkPlace.at(chunkPlace.offset + offset).position }
-
-    mutating func countLine(_ offset: Int) { chunkPlace.beginLine(at: chunkPlace.offset + offset + 1) }
-
-    private mutating func scanBytes<Sink: PlistSink & ~Copyable>(
-        _ bytes: RawSpan, to sink: inout Sink
+    /// Scans the complete tokens of a chunk, and keeps the rest.
+    /// - Parameter isEnd: A Boolean value that indicates whether to scan an incomplete token even if it was scanned recently.
+    private mutating func scanChunk<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, isEnd: Bool = false, to sink: inout Sink
     ) throws(StreamError) {
-        var offset = 0
-        while offset < bytes.byteCount {
-            switch token {
-            case .none: offset = try scanBetween(bytes, offset, to: &sink)
-            case .byteOrderMark: offset = try scanByteOrderMark(bytes, offset)
-            case .slash, .lineComment, .blockComment, .blockCommentStar: offset = try scanComment(bytes, offset)
-            case .quoted, .unquoted: offset = try scanString(bytes, offset, to: &sink)
-            case .escape, .octal, .unicode, .lowSurrogateBackslash, .lowSurrogateU:
-                offset = try scanEscape(bytes, offset)
-            case .angle, .hexadecimal, .typed, .base64, .base64End: offset = try scanAngle(bytes, offset, to: &sink)
+        if carried.isEmpty {
+            let count = try scanTokens(bytes, isLast: false, to: &sink)
+            bytes.extracting(count..<bytes.byteCount).appendTo(&carried)
+        } else {
+            bytes.appendTo(&carried)
+            guard isEnd || carried.count >= scannedCount else { return }
+            let all = carried
+            carried = []
+            let count = try all.withRawSpan { (all) throws(StreamError) in
+                try scanTokens(all, isLast: false, to: &sink)
             }
+            carried = Array(all[count...])
         }
+        scannedCount = 2 * carried.count
+    }
+
+    /// Scans the complete tokens, and returns the offset of the incomplete one, or the count of the bytes.
+    private mutating func scanTokens<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int {
+        tokenStart = 0
+        while tokenStart < bytes.byteCount, let end = try scanToken(bytes, isLast: isLast, to: &sink) {
+            place.advance(over: bytes.extracting(tokenStart..<end))
+            tokenStart = end
+        }
+        return tokenStart
+    }
+
+    /// Scans whitespace or a token, and returns the offset of its end, or nil for an incomplete one.
+    private mutating func scanToken<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, isLast: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int? {
+        let byte = bytes.byte(at: tokenStart)
+        var end = tokenStart + 1
+        if Self.isSpace(byte) {
+            while end < bytes.byteCount, Self.isSpace(bytes.byte(at: end)) { end += 1 }
+            return end
+        }
+        tokenPlace = place.position
+        switch byte {
+        case UInt8(ascii: "/"):
+            guard end < bytes.byteCount else { return isLast ? try scanUnquoted(bytes, isLast: true, to: &sink) : nil }
+            switch bytes.byte(at: end) {
+            case UInt8(ascii: "/"): return scanLineComment(bytes, isLast: isLast)
+            case UInt8(ascii: "*"): return try scanBlockComment(bytes, isLast: isLast)
+            default: return try scanUnquoted(bytes, isLast: isLast, to: &sink)
+            }
+        case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="): try scanMark(byte, bytes, to: &sink)
+        case UInt8(ascii: ")"):
+            try require(next == .element || next == .comma, bytes)
+            try endContainer(isDictionary: false, to: &sink)
+        case UInt8(ascii: "}"):
+            try require(next == .key && !(isBare && nesting.depth == 1), bytes)
+            try endContainer(isDictionary: true, to: &sink)
+        case UInt8(ascii: "("), UInt8(ascii: "{"):
+            try require(isValueNext, bytes)
+            try begin(isDictionary: byte == UInt8(ascii: "{"), to: &sink)
+        case UInt8(ascii: "<"):
+            try require(isValueNext, bytes)
+            return try scanAngle(bytes, isLast: isLast, to: &sink)
+        case 0xEF where place.offset == 0: return try scanByteOrderMark(bytes, isLast: isLast)
+        case 0xFE... where place.offset == 0:
+            throw fail(.invalidText, "expected text in UTF-8, found UTF-16", at: tokenPlace)
+        case UInt8(ascii: "\""), UInt8(ascii: "'"):
+            try require(isValueNext || next == .key, bytes)
+            return try scanQuoted(bytes, isLast: isLast, to: &sink)
+        default: return try scanUnquoted(bytes, isLast: isLast, to: &sink)
+        }
+        return end
     }
 
     private mutating func scanEnd<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        switch token {
-        case .none, .lineComment: break
-        case .unquoted: try endString(text, to: &sink)
-        case .slash:
-            _ = try endSlash()
-            try endString(text, to: &sink)
-        case .blockComment, .blockCommentStar:
-            throw fail(.unexpectedEnd, "expected the end of a comment, found the end of the input", at: position(0))
-        default:
-            throw fail(.unexpectedEnd, "expected the end of \(tokenName), found the end of the input", at: position(0))
-        }
-        token = .none
+        let rest = carried
+        carried = []
+        try rest.withRawSpan { (rest) throws(StreamError) in _ = try scanTokens(rest, isLast: true, to: &sink) }
         if next == .rootString {
             next = .end
             let string = key
             try string.withRawSpan { (text) throws(StreamError) in try sink.writeString(text) }
         }
-        if next == .root, chunkPlace.offset > 0 {
+        if next == .root, place.offset > 0 {
             isBare = true
-            tokenPlace = position(0)
+            tokenPlace = place.position
             try begin(isDictionary: true, to: &sink)
         }
         if next == .key, isBare, nesting.depth == 1 { try endContainer(isDictionary: true, to: &sink) }
         guard next == .end else {
-            throw fail(.unexpectedEnd, "expected \(expectation), found the end of the input", at: position(0))
+            throw fail(.unexpectedEnd, "expected \(expectation), found the end of the input", at: place.position)
         }
     }
 
     // MARK: Errors
 
-    /// Records an error; the scanner stays failed.
+    /// Returns the position of a byte of the current token.
+    func position(_ bytes: RawSpan, _ offset: Int) -> StreamPosition {
+        var place = place
+        place.advance(over: bytes.extracting(tokenStart..<offset))
+        return place.position
+    }
+
     @inline(never)
     mutating func fail(_ kind: StreamError.Kind, _ message: String, at place: StreamPosition) -> StreamError {
         let error = StreamError(kind, message, position: place)
@@ -147,27 +192,31 @@ struct OpenStepScanner: Sendable {
         return error
     }
 
-    /// Records an error at an unexpected byte.
+    /// Returns the error for an unexpected byte.
     @inline(never)
     mutating func fail(expected what: String, _ bytes: RawSpan, _ offset: Int) -> StreamError {
         let byte = bytes.byte(at: offset)
         let found =
             (0x21...0x7E).contains(byte)
             ? "'\(Character(UnicodeScalar(byte)))'" : "the byte 0x\(String(byte, radix: 16))"
-        return fail(.invalidSyntax, "expected \(what), found \(found)", at: position(offset))
+        return fail(.invalidSyntax, "expected \(what), found \(found)", at: position(bytes, offset))
     }
 
-    private var tokenName: String {
-        switch token {
-        case .angle, .hexadecimal, .base64, .base64End: "data"
-        case .typed: "a typed value"
-        case .byteOrderMark: "a byte order mark"
-        default: "a string"
-        }
+    /// Throws an error unless the first byte of the token is expected.
+    mutating func require(_ isExpected: Bool, _ bytes: RawSpan) throws(StreamError) {
+        if !isExpected { throw fail(expected: expectation, bytes, tokenStart) }
     }
 
-    /// The expected tokens, in words.
-    var expectation: String {
+    /// Returns nil for a token that continues in the next chunk, and throws an error if there is no next chunk.
+    mutating func incomplete(_ name: String, _ bytes: RawSpan, isLast: Bool) throws(StreamError) -> Int? {
+        guard isLast else { return nil }
+        throw fail(
+            .unexpectedEnd, "expected the end of \(name), found the end of the input",
+            at: position(bytes, bytes.byteCount))
+    }
+
+    /// The syntax that is expected next.
+    private var expectation: String {
         switch next {
         case .root, .value: "a value"
         case .rootString: "'=', ';' or the end of the input"

@@ -188,35 +188,16 @@ extension BinaryPlistWriter {
     private mutating func addScalar(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ fast: FastKind
     ) throws(StreamError) -> UInt32 {
-        // SAFETY: a fast kind determines the type and its memory layout.
+        if unsafe fast.isNil(at: address) { return try addNull() }
+        // SAFETY: a fast kind determines the type and its memory layout. An optional that is not nil has its value at its own
+        // address.
         switch fast {
-        case .integer: return try addInteger(unsafe address.load(as: UInt64.self))
-        case .real: return try addReal(unsafe address.load(as: Double.self))
-        case .bool: return try addBool(unsafe address.load(as: Bool.self))
-        case .string: return try unsafe addString(at: address)
-        case .none:
-            if unsafe form.pointee.kind == .date { return try addDate(unsafe MemoryForm.seconds(ofDateAt: address)) }
-            var object: UInt32 = 0
-            try unsafe MemoryForm.withBytes(ofDataAt: address) { (bytes) throws(StreamError) in
-                object = try addData(bytes)
-            }
-            return object
-        default:
-            if unsafe fast.isNil(at: address) { return try addNull() }
-            return try unsafe addOtherScalar(address, fast)
-        }
-    }
-
-    /// Adds a scalar that is not nil, of the less common kinds.
-    private mutating func addOtherScalar(
-        _ address: UnsafeRawPointer, _ fast: FastKind
-    ) throws(StreamError) -> UInt32 {
-        // SAFETY: an optional that is not nil has its value at its own address.
-        switch fast {
-        case .optionalInteger: return try addInteger(unsafe address.load(as: UInt64.self))
-        case .optionalReal: return try addReal(unsafe address.load(as: Double.self))
-        case .optionalBool: return try addBool(unsafe address.load(as: Bool.self))
-        case .optionalString: return try unsafe addString(at: address)
+        case .integer, .optionalInteger: return try addInteger(unsafe address.load(as: UInt64.self))
+        case .real, .optionalReal: return try addReal(unsafe address.load(as: Double.self))
+        case .bool, .optionalBool: return try addBool(unsafe address.load(as: Bool.self))
+        case .string, .optionalString:
+            return try unsafe address.assumingMemoryBound(to: String.self).pointee
+                .withUTF8Span { (span) throws(StreamError) in try addString(span, isKey: false) }
         case .int8: return try addInteger(UInt64(bitPattern: Int64(unsafe address.load(as: Int8.self))))
         case .int16: return try addInteger(UInt64(bitPattern: Int64(unsafe address.load(as: Int16.self))))
         case .int32: return try addInteger(UInt64(bitPattern: Int64(unsafe address.load(as: Int32.self))))
@@ -225,15 +206,14 @@ extension BinaryPlistWriter {
         case .uint32: return try addInteger(UInt64(unsafe address.load(as: UInt32.self)))
         case .uint64: return try addUnsigned(unsafe address.load(as: UInt64.self))
         case .float: return try addReal(Double(digitsOf: unsafe address.load(as: Float.self)))
-        default: throw StreamError(.misuse, "got a value that isn't a scalar")
+        case .none, .value, .columnBool, .columnString:
+            if unsafe form.pointee.kind == .date { return try addDate(unsafe MemoryForm.seconds(ofDateAt: address)) }
+            var object: UInt32 = 0
+            try unsafe MemoryForm.withBytes(ofDataAt: address) { (bytes) throws(StreamError) in
+                object = try addData(bytes)
+            }
+            return object
         }
-    }
-
-    /// Adds a string, or an optional one that is not nil.
-    @inline(__always)  // PERF: as above.
-    private mutating func addString(at address: UnsafeRawPointer) throws(StreamError) -> UInt32 {
-        try unsafe address.assumingMemoryBound(to: String.self).pointee
-            .withUTF8Span { (span) throws(StreamError) in try addString(span, isKey: false) }
     }
 }
 

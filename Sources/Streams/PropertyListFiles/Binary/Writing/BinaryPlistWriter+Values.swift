@@ -1,5 +1,6 @@
 // Writes the values without children. Each is written at the end of the output, and removed if an equal one exists.
 
+import CLibrary
 import PlistStreaming
 
 extension BinaryPlistWriter {
@@ -98,7 +99,7 @@ extension BinaryPlistWriter {
         let hash = unsafe shared.hash(UnsafeRawBufferPointer(start: memory + start, count: byteCount))
         let found = shared.find(hash) { object in
             let offset = unsafe objects[Int(truncatingIfNeeded: object)].offset
-            return unsafe Self.areEqual(memory + offset, memory + start, byteCount)
+            return unsafe memcmp(memory + offset, memory + start, byteCount) == 0
         }
         if let found {
             output.truncate(to: start)
@@ -107,27 +108,6 @@ extension BinaryPlistWriter {
         let object = try addObject(at: start)
         if isKey || shared.count < options.sharedValueLimit { shared.insert(object, hash) }
         return object
-    }
-
-    @inline(__always)
-    private static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ byteCount: Int) -> Bool {
-        // SAFETY: the caller guarantees this many bytes at both addresses; each load is below the count.
-        var offset = 0
-        while offset &+ 8 <= byteCount {
-            guard
-                unsafe left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                    == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            else { return false }
-            offset &+= 8
-        }
-        while offset < byteCount {
-            guard
-                unsafe left.load(fromByteOffset: offset, as: UInt8.self)
-                    == right.load(fromByteOffset: offset, as: UInt8.self)
-            else { return false }
-            offset &+= 1
-        }
-        return true
     }
 
     /// Returns whether an object is the string of a key. May return false for an equal string; its bytes are then
@@ -153,7 +133,7 @@ extension BinaryPlistWriter {
         }
         return unsafe utf8.withUnsafeBytes { bytes in
             guard let address = bytes.baseAddress else { return true }
-            return unsafe Self.areEqual(memory + offset + headerByteCount, address, byteCount)
+            return unsafe memcmp(memory + offset + headerByteCount, address, byteCount) == 0
         }
     }
 

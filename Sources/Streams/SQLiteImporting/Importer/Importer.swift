@@ -1,5 +1,6 @@
 // The sink that any reader can send an import to. `ImportStateMachine` stages the records, and `ImportNode` writes them.
 
+import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 
@@ -32,7 +33,7 @@ import SQLiteStreaming
 /// Sources: the articles on importing JSON with unique constraints (batches of 256, one look-up for each batch, upsert);
 /// https://sqlite.org/vtab.html
 @safe
-public struct Importer: PlistSink, ~Copyable {
+public struct Importer: ScalarSink, ~Copyable {
     // SAFETY: allocated and initialized by the initializer, freed by the deinitializer; the address isn't passed on.
     private let stateMachine: UnsafeMutablePointer<ImportStateMachine>
 
@@ -78,45 +79,8 @@ public struct Importer: PlistSink, ~Copyable {
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         try unsafe stateMachine.pointee.writeKey(utf8)
     }
-    /// Stages null.
-    public mutating func writeNull() throws(StreamError) { try unsafe stateMachine.pointee.write(.null) }
-    /// Stages a Boolean.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try unsafe stateMachine.pointee.write(.bool(value))
-    }
-    /// Stages an integer.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe stateMachine.pointee.write(.integer(value))
-    }
-    /// Stages an integer above 2^63 - 1 as text, or as a real if that is exact.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe stateMachine.pointee.write(.unsigned(value))
-    }
-    /// Stages a real.
-    public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe stateMachine.pointee.write(.real(value))
-    }
-    /// Stages a number that only text can represent.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        // SAFETY: the bytes are copied before the closure ends, here and below.
-        try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe stateMachine.pointee.write(.number(bytes))
-        }
-    }
-    /// Stages text.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe stateMachine.pointee.write(.string(bytes))
-        }
-    }
-    /// Stages a blob.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try unsafe bytes.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe stateMachine.pointee.write(.data(bytes))
-        }
-    }
-    /// Stages a date.
-    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe stateMachine.pointee.write(.date(seconds))
+    /// Stages a value of a column, or the key of a related record.
+    public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        try unsafe scalar.withMessage { (message) throws(StreamError) in try unsafe stateMachine.pointee.write(message) }
     }
 }

@@ -112,49 +112,40 @@ struct RowBuffer: CellsOnly, ~Copyable {
 
     // MARK: Values
 
-    mutating func writeNull() throws(StreamError) { store(.null) }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { store(.integer(value ? 1 : 0)) }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { store(.integer(value)) }
-
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        guard value <= UInt64(Int64.max) else {
-            throw StreamError(.unrepresentable, "expected an integer below 2^63, found \(value)")
-        }
-        store(.integer(Int64(truncatingIfNeeded: value)))
-    }
-
-    mutating func writeReal(_ value: Double) throws(StreamError) {
-        guard !value.isNaN else {
-            throw StreamError(.unrepresentable, SQLiteValue.foundNaN)
-        }
-        store(.real(value))
-    }
-
-    mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        switch try NumberText.kept(text, rounding: true) {
-        case .integer(let value): try writeInteger(value)
-        case .real(let value): try writeReal(value)
-        }
-    }
-
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        if let offset = TextCheck.firstNUL(in: utf8) { throw TextCheck.foundNUL(at: offset) }
-        try store(.text, utf8)
-    }
-
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try store(.blob, bytes) }
-
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        switch dateFormat.stored(secondsSince2001: seconds) {
-        case .real(let value): try writeReal(value)
-        case .text(let text): try text.withUTF8Span { (span) throws(StreamError) in try store(.text, span) }
-        default: throw StreamError(.unrepresentable, SQLiteDateFormat.foundOtherYears)
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        switch copy scalar {
+        case .null: store(.null)
+        case .bool(let value): store(.integer(value ? 1 : 0))
+        case .integer(let value): store(.integer(value))
+        case .unsigned(let value):
+            guard let integer = Int64(exactly: value) else {
+                throw StreamError(.unrepresentable, "expected an integer below 2^63, found \(value)")
+            }
+            store(.integer(integer))
+        case .real(let value):
+            guard !value.isNaN else { throw StreamError(.unrepresentable, SQLiteValue.foundNaN) }
+            store(.real(value))
+        case .number(let text):
+            switch try NumberText.kept(text, rounding: true) {
+            case .integer(let value): store(.integer(value))
+            case .real(let value): store(.real(value))
+            }
+        case .string(let utf8):
+            if let offset = TextCheck.firstNUL(in: utf8) { throw TextCheck.foundNUL(at: offset) }
+            try store(.text, utf8)
+        case .data(let bytes): try store(.blob, bytes)
+        case .date(let seconds):
+            switch dateFormat.stored(secondsSince2001: seconds) {
+            case .real(let value): try writeReal(value)
+            case .text(let text): try text.withUTF8Span { (span) throws(StreamError) in try store(.text, span) }
+            default: throw StreamError(.unrepresentable, SQLiteDateFormat.foundOtherYears)
+            }
         }
     }
 }
 
 /// A sink for the values of cells, which can't be containers.
-protocol CellsOnly: PlistSink, ~Copyable {}
+protocol CellsOnly: ScalarSink, ~Copyable {}
 
 extension CellsOnly where Self: ~Copyable {
     mutating func beginArray() throws(StreamError) { throw RowBuffer.refusal("an array") }

@@ -74,45 +74,16 @@ extension SQLiteStatement {
     ///   would cut, and for NaN, which SQLite doesn't support.
     public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteError) {
         switch value {
-        case .null: try bindNull(at: index)
-        case .integer(let value): try bind(value, at: index)
-        case .real(let value): try bind(value, at: index)
-        case .text(let value): try bind(value, at: index)
+        case .null: try unsafe check(sqlite3_bind_null(handle, Int32(clamping: index)))
+        case .integer(let value): try unsafe check(sqlite3_bind_int64(handle, Int32(clamping: index), value))
+        case .real(let value):
+            guard !value.isNaN else { throw SQLiteError(.mismatch, SQLiteValue.foundNaN, sql: sql) }
+            try unsafe check(sqlite3_bind_double(handle, Int32(clamping: index), value))
+        case .text(let value):
+            try value.withUTF8Span { (text) throws(SQLiteError) in try bind(text: text, at: index) }
         case .blob(let value):
             try value.withRawSpan { (bytes) throws(SQLiteError) in try bind(blob: bytes, at: index) }
         }
-    }
-
-    /// Binds null to the parameter at an index, from 1.
-    ///
-    /// - Throws: `range`; `misuse` while the statement is on a row.
-    public func bindNull(at index: Int) throws(SQLiteError) {
-        try unsafe check(sqlite3_bind_null(handle, Int32(clamping: index)))
-    }
-
-    /// Binds an integer to the parameter at an index, from 1.
-    ///
-    /// - Throws: `range`; `misuse` while the statement is on a row.
-    public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
-        try unsafe check(sqlite3_bind_int64(handle, Int32(clamping: index), value))
-    }
-
-    /// Binds a real to the parameter at an index, from 1.
-    ///
-    /// - Throws: `range`; `misuse` while the statement is on a row; `mismatch` for NaN, which SQLite doesn't support.
-    public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
-        guard !value.isNaN else {
-            throw SQLiteError(.mismatch, SQLiteValue.foundNaN, sql: sql)
-        }
-        try unsafe check(sqlite3_bind_double(handle, Int32(clamping: index), value))
-    }
-
-    /// Binds a text to the parameter at an index, from 1.
-    ///
-    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` for text above the connection's limit;
-    ///   `mismatch` for text with NUL.
-    public func bind(_ value: String, at index: Int) throws(SQLiteError) {
-        try value.withUTF8Span { (span) throws(SQLiteError) in try bind(text: span, at: index) }
     }
 
     /// Binds a text to the parameter at an index, from 1. The bytes must be valid UTF-8 and are copied.

@@ -346,7 +346,7 @@ extension SQLiteStatement: SelfTesting {
         }
         let statement = try connection.prepare("SELECT ?")
         for index in [0, 2, -1, .max] {
-            expectThrows(SQLiteError.self, "index \(index)") { try statement.bind(1 as Int64, at: index) }
+            expectThrows(SQLiteError.self, "index \(index)") { try statement.bind(1, at: index) }
         }
     }
 

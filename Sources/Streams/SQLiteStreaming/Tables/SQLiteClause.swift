@@ -37,7 +37,7 @@ struct SQLiteMember: Sendable {
 }
 
 /// A sink that accepts one scalar.
-struct CellSink: ScalarSink, CellsOnly {
+struct CellSink: CellsOnly {
     private(set) var value: ScalarValue?
 
     /// Returns the scalar that a value is sent as.
@@ -118,28 +118,14 @@ struct SQLiteClause {
     /// Appends a condition without enclosing parentheses.
     private mutating func appendBare<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
         switch node {
-        case .compare(let member, let symbol, let value):
-            try append(member)
-            sql += " \(symbol) "
-            try append(value)
-        case .isIn(let member, let scalars):
-            try append(member)
-            sql += " IN ("
-            for (index, scalar) in scalars.enumerated() {
-                if index > 0 { sql += ", " }
-                try append(scalar)
+        case .terms(let terms):
+            for term in terms {
+                switch term {
+                case .text(let text): sql += text
+                case .member(let member): try append(member)
+                case .value(let value): try append(value)
+                }
             }
-            sql += ")"
-        case .between(let member, let low, let high):
-            try append(member)
-            sql += " BETWEEN "
-            try append(low)
-            sql += " AND "
-            try append(high)
-        case .like(let member, let pattern):
-            try append(member)
-            sql += " LIKE "
-            try append(.string(pattern))
         case .and: try append(chain: node, ofAnd: true)
         case .or: try append(chain: node, ofAnd: false)
         case .not(let inner):

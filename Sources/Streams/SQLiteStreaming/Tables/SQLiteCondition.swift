@@ -9,11 +9,15 @@ import PlistStreaming
 /// parameters, and dates are compared in the table's format. `==` and `!=` treat nil like any other value, as in Swift; the
 /// other operators are never true for nil. Text is compared by its UTF-8 bytes, and so by Unicode scalars.
 public struct SQLiteCondition<Row: StreamObject>: Sendable {
+    /// A part of the SQL of a comparison.
+    enum Term: Sendable {
+        case text(String)
+        case member(SQLiteMember)
+        case value(ScalarValue)
+    }
+
     indirect enum Node: Sendable {
-        case compare(SQLiteMember, String, ScalarValue)
-        case isIn(SQLiteMember, [ScalarValue])
-        case between(SQLiteMember, ScalarValue, ScalarValue)
-        case like(SQLiteMember, String)
+        case terms([Term])
         case and(Node, Node)
         case or(Node, Node)
         case not(Node)
@@ -41,7 +45,9 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         _ property: KeyPath<Row, Value>, _ symbol: String, _ value: some StreamValue
     ) {
         self.init { () throws(StreamError) in
-            .compare(SQLiteMember(property), symbol, try CellSink.scalar(of: value))
+            .terms([
+                .member(SQLiteMember(property)), .text(" \(symbol) "), .value(try CellSink.scalar(of: value)),
+            ])
         }
     }
 
@@ -61,12 +67,12 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
 
     /// Returns whether a column matches an SQL pattern, where `%` is any text and `_` any character. ASCII case is ignored.
     public static func like(_ property: KeyPath<Row, String>, _ pattern: String) -> SQLiteCondition {
-        SQLiteCondition(.like(SQLiteMember(property), pattern))
+        SQLiteCondition(property, "LIKE", pattern)
     }
 
     /// Returns whether a column matches an SQL pattern; never true for nil.
     public static func like(_ property: KeyPath<Row, String?>, _ pattern: String) -> SQLiteCondition {
-        SQLiteCondition(.like(SQLiteMember(property), pattern))
+        SQLiteCondition(property, "LIKE", pattern)
     }
 
     /// Returns whether the value of a column is equal to one of several values, each of which is a parameter.
@@ -74,9 +80,9 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         _ property: KeyPath<Row, Value>, _ values: some Sequence<Value>
     ) -> SQLiteCondition {
         SQLiteCondition { () throws(StreamError) in
-            var scalars: [ScalarValue] = []
-            for value in values { scalars.append(try CellSink.scalar(of: value)) }
-            return .isIn(SQLiteMember(property), scalars)
+            var terms: [Term] = []
+            for value in values { terms += [.text(", "), .value(try CellSink.scalar(of: value))] }
+            return .terms([.member(SQLiteMember(property)), .text(" IN (")] + terms.dropFirst() + [.text(")")])
         }
     }
 
@@ -85,9 +91,10 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         _ property: KeyPath<Row, Value>, _ range: ClosedRange<Value>
     ) -> SQLiteCondition {
         SQLiteCondition { () throws(StreamError) in
-            .between(
-                SQLiteMember(property), try CellSink.scalar(of: range.lowerBound),
-                try CellSink.scalar(of: range.upperBound))
+            .terms([
+                .member(SQLiteMember(property)), .text(" BETWEEN "), .value(try CellSink.scalar(of: range.lowerBound)),
+                .text(" AND "), .value(try CellSink.scalar(of: range.upperBound)),
+            ])
         }
     }
 

@@ -38,18 +38,6 @@ extension SQLiteTableWriter {
         fail(StreamError(.typeMismatch, "expected a dictionary of columns, found \(found)"))
     }
 
-    /// Prepares the column for a value. Returns false if the value is ignored.
-    @inline(__always)  // PERF: SQLite/messages; once a value.
-    private mutating func open(_ found: @autoclosure () -> String) throws(StreamError) -> Bool {
-        if column >= 0 { return true }
-        if skippedDepth > 0 { return false }
-        if column == -2 {
-            column = -1
-            return false
-        }
-        throw misplaced(found())
-    }
-
     /// Checks a value with the plan of its member, whose type may not accept it, or with the affinity of a column without a
     /// member.
     ///
@@ -61,152 +49,135 @@ extension SQLiteTableWriter {
             let affinity = columns[column].affinity
             if affinity == .blob { return false }
             if let found = unsafe affinity.change(of: message, keepingTypes: options.keepsTypes) {
-                throw failToKeep(found)
+                throw refusal(found)
             }
             return false
         }
-        do throws(StreamError) {
-            guard kind == .date || kind == .data || columns[column].isConverted else {
-                try unsafe members.check(message, column)
-                return false
-            }
-            try unsafe members.send(message, readBy: column, to: &buffer)
-        } catch {
-            throw fail(error)
+        guard kind == .date || kind == .data || columns[column].isConverted else {
+            try unsafe members.check(message, column)
+            return false
         }
+        try unsafe members.send(message, readBy: column, to: &buffer)
         column = -1
         return true
     }
 
     @inline(never)
-    private mutating func failToKeep(_ found: String) -> StreamError {
+    private func refusal(_ found: String) -> StreamError {
         let type = columns[column].declaredType
-        return fail(
-            StreamError(
-                .unrepresentable,
-                "expected a value that the column \(columns[column].name) of the type \(type) stores unchanged, "
-                    + "found \(found)"))
+        return StreamError(
+            .unrepresentable,
+            "expected a value that the column \(columns[column].name) of the type \(type) stores unchanged, "
+                + "found \(found)")
     }
 
-    /// Sets the column to the value of a message, unless the value is ignored.
+    /// Sets the column to a value, unless the value is ignored.
     ///
-    /// - Parameters:
-    ///   - kind: The kind of members that accept all such values.
-    ///   - store: Stores the value in the row.
-    @inline(__always)  // PERF: SQLite/messages; once a value.
-    private mutating func set(
-        _ message: ScalarMessage, _ kind: MemberColumn.Kind?,
-        _ store: (inout SQLiteTableWriter) throws(StreamError) -> Void
-    ) throws(StreamError) {
-        guard try unsafe open(message.summary) else { return }
+    /// - Booleans are stored as 1 and 0.
+    /// - Integers must be less than 2^63. A member that is a real is set to the nearest real.
+    /// - A real without a fraction is stored as an integer if the member is one.
+    /// - For the text of a number, a member that is a real is set to the nearest real. Any other column is set to the number
+    ///   itself, or to the nearest real for a number with a fraction. A number that would become infinite or zero is
+    ///   rejected.
+    /// - Text must not contain NUL.
+    /// - Dates are stored in the format of the options.
+    public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        guard column >= 0 else { return try skip(scalar) }
         do throws(StreamError) {
-            let isHeld = kind != nil && columns[column].kind == kind && !columns[column].isChecked
-            // PERF: SQLite/messages; text usually goes into columns of text.
-            let isText = kind == .string && columns[column].affinity == .text
-            if !isHeld, !isText, try unsafe check(message) { return }
-            try store(&self)
+            switch try kept(scalar) {
+            case .integer(let value): try set(.integer(value))
+            case .real(let value): try set(.real(value))
+            case nil: try set(scalar)
+            }
         } catch {
             throw fail(error)
         }
         column = -1
     }
 
-    /// Sets the column to null.
-    public mutating func writeNull() throws(StreamError) {
-        try unsafe set(.null, nil) { (writer) throws(StreamError) in try writer.buffer.writeNull() }
+    /// Skips a value without a column.
+    private mutating func skip(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        if skippedDepth > 0 { return }
+        guard column == -2 else {
+            throw misplaced(try unsafe scalar.withMessage { (message) throws(StreamError) in unsafe message.summary })
+        }
+        column = -1
     }
 
-    /// Sets the column to 1 or 0.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try unsafe set(.bool(value), .bool) { (writer) throws(StreamError) in
-            try writer.buffer.writeBool(value)
+    /// Returns the value that is kept of the text of a number, or nil for other values and for members that read the text.
+    private func kept(_ scalar: borrowing StreamScalar) throws(StreamError) -> NumberText.Kept? {
+        guard case .number(let text) = copy scalar else { return nil }
+        switch columns[column].kind {
+        case nil: return try NumberText.kept(text, rounding: true)
+        case .integer: return NumberText.integer(text, as: Int64.self).map { .integer($0) }
+        default: return nil
         }
     }
 
-    /// Sets the column to an integer.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe set(.integer(value), .integer) { (writer) throws(StreamError) in
-            try writer.buffer.writeInteger(value)
-        }
-    }
-
-    /// Sets the column to an integer, which must be less than 2^63.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe set(.unsigned(value), nil) { (writer) throws(StreamError) in
-            if writer.columns[writer.column].kind == .real {
-                try writer.buffer.writeReal(Double(value))
+    private mutating func set(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        let kind = columns[column].kind
+        let accepted = scalar.memberKind
+        let isHeld = accepted != nil && kind == accepted && !columns[column].isChecked
+        // PERF: SQLite/messages; text usually goes into columns of text.
+        let isText = accepted == .string && columns[column].affinity == .text
+        if !isHeld, !isText, try check(scalar) { return }
+        switch copy scalar {
+        case .unsigned(let value) where kind == .real: try buffer.writeReal(Double(value))
+        case .number(let text) where kind == .real:
+            if let value = NumberText.real(text, as: Double.self) {
+                try buffer.writeReal(value)
             } else {
-                try writer.buffer.writeUnsigned(value)
+                try buffer.writeNumber(text: text)
             }
-        }
-    }
-
-    /// Sets the column to a real, or to an integer if the member is one and the real has no fraction.
-    public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe set(.real(value), .real) { (writer) throws(StreamError) in
-            if writer.columns[writer.column].kind == .integer, let integer = Int64(exactly: value) {
-                try writer.buffer.writeInteger(integer)
+        case .real(let value) where kind == .integer:
+            if let integer = Int64(exactly: value) {
+                try buffer.writeInteger(integer)
             } else {
-                try writer.buffer.writeReal(value)
+                try buffer.writeReal(value)
             }
+        case .date(let seconds) where kind == nil && options.dateFormat != .text:
+            let stored = options.dateFormat.stored(secondsSince2001: seconds)
+            if let real = stored?.real, try unsafe check(ScalarMessage.real(real)) { return }
+            try buffer.writeDate(secondsSince2001: seconds)
+        default: try buffer.write(scalar)
         }
     }
 
-    /// Sets the column to a number. If the member is a real, the column is set to the nearest real. Otherwise it is set to
-    /// the number itself, or to the nearest real for a number with a fraction. A number that would become infinite or zero is
-    /// rejected.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        let kind = column >= 0 ? columns[column].kind : .any
-        if kind == .integer, let integer = NumberText.integer(text, as: Int64.self) { return try writeInteger(integer) }
-        if kind == nil { return try writeKept(text) }
-        try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe set(.number(bytes), .real) { (writer) throws(StreamError) in
-                if kind == .real, let value = NumberText.real(text, as: Double.self) {
-                    try writer.buffer.writeReal(value)
-                } else {
-                    try writer.buffer.writeNumber(text: text)
-                }
-            }
+    private mutating func check(_ scalar: borrowing StreamScalar) throws(StreamError) -> Bool {
+        try unsafe scalar.withMessage { (message) throws(StreamError) in try unsafe check(message) }
+    }
+}
+
+extension StreamScalar {
+    /// The kind of members that accept all such values.
+    fileprivate var memberKind: MemberColumn.Kind? {
+        switch copy self {
+        case .bool: .bool
+        case .integer: .integer
+        case .real, .number: .real
+        case .string: .string
+        case .data: .data
+        case .null, .unsigned, .date: nil
         }
     }
 
-    /// Sets a column without a member to a number, as if the value that is kept of it had been sent.
-    @inline(never)
-    private mutating func writeKept(_ text: RawSpan) throws(StreamError) {
-        let kept: NumberText.Kept
-        do throws(StreamError) { kept = try NumberText.kept(text, rounding: true) } catch { throw fail(error) }
-        switch kept {
-        case .integer(let value): try writeInteger(value)
-        case .real(let value): try writeReal(value)
-        }
-    }
-
-    /// Sets the column to a text, which must not contain NUL.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe set(.string(bytes), .string) { (writer) throws(StreamError) in
-                try writer.buffer.writeString(utf8)
-            }
-        }
-    }
-
-    /// Sets the column to a blob.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try unsafe bytes.withUnsafeBytes { (buffer) throws(StreamError) in
-            try unsafe set(.data(buffer), .data) { (writer) throws(StreamError) in
-                try writer.buffer.writeData(bytes)
-            }
-        }
-    }
-
-    /// Sets the column to a date, in the format of the options.
-    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe set(.date(seconds), nil) { (writer) throws(StreamError) in
-            // In a format other than text, a date is stored as a real.
-            let isReal = writer.options.dateFormat != .text && writer.columns[writer.column].kind == nil
-            let stored = isReal ? writer.options.dateFormat.stored(secondsSince2001: seconds) : nil
-            if let real = stored?.real, try unsafe writer.check(.real(real)) { return }
-            try writer.buffer.writeDate(secondsSince2001: seconds)
+    /// Calls a closure with the value as a message, whose bytes are valid during the call.
+    package func withMessage<Result>(
+        _ body: (ScalarMessage) throws(StreamError) -> Result
+    ) throws(StreamError) -> Result {
+        switch copy self {
+        case .null: try unsafe body(.null)
+        case .bool(let value): try unsafe body(.bool(value))
+        case .integer(let value): try unsafe body(.integer(value))
+        case .unsigned(let value): try unsafe body(.unsigned(value))
+        case .real(let value): try unsafe body(.real(value))
+        case .number(let text):
+            try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe body(.number(bytes)) }
+        case .string(let utf8):
+            try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe body(.string(bytes)) }
+        case .data(let bytes):
+            try unsafe bytes.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe body(.data(bytes)) }
+        case .date(let seconds): try unsafe body(.date(seconds))
         }
     }
 }

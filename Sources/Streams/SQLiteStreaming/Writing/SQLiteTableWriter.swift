@@ -24,7 +24,7 @@ import StringTables
 /// Keys are the names of columns, compared by bytes, so they are case-sensitive. A column without a key gets its default. If
 /// a key occurs twice, the last value is used. A value that the type of its column would change is rejected, for example the text
 /// `007` in a column of integers; see ``SQLiteColumn/Affinity``.
-public struct SQLiteTableWriter: PlistSink, ~Copyable {
+public struct SQLiteTableWriter: ScalarSink, ~Copyable {
     /// A column of the rows.
     struct Column {
         let name: String

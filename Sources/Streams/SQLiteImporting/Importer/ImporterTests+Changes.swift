@@ -141,8 +141,8 @@ extension ImportChangeTests: SelfTesting {
             let node = try ImportNode.makeTree(
                 table, needs: ImportNode.Needs(), arena: ImportArena(), connection: connection, into: &nodes)
             try node.begin(ImportSchema.check(node))
-            let module = try ImportRowsModule(node.rows, connection: connection)
-            let statements = try ImportStatements(node, module: module, mask: 0b111111)
+            let function = try requireNotNil(node.function, "the function")
+            let statements = try ImportStatements(node, function, mask: 0b111111)
             expectEqual(statements.upsert != nil, path.0, "an upsert for \(schema)")
             expectEqual(statements.upsertOfKept != nil, path.1, "two of them for \(schema)")
         }

@@ -83,8 +83,6 @@ final class ImportRows {
     // SAFETY: allocated and freed with this object; each row has `slotCount` cells and a header.
     private let memory = UnsafeMutablePointer<Memory>.allocate(capacity: 1)
     var count: Int { unsafe memory.pointee.headers.count }
-    /// The rows that statements can currently read.
-    var window = Window()
     /// The counts of the running upsert.
     var found = Found()
 
@@ -98,27 +96,6 @@ final class ImportRows {
         var changed = 0
         var kept = 0
         var held = 0
-    }
-
-    /// The rows that the virtual table returns: those of a range that have the state, exactly the slots of the mask, and all
-    /// flags. A condition that is nil isn't checked.
-    struct Window: BitwiseCopyable {
-        let start: Int
-        let end: Int
-        var mask: UInt64?
-        var state: State?
-        var flags: UInt32
-
-        init(range: Range<Int> = 0..<0, mask: UInt64? = nil, flags: UInt32 = 0) {
-            (start, end) = (range.lowerBound, range.upperBound)
-            (self.mask, self.flags) = (mask, flags)
-        }
-
-        @inline(__always)  // PERF: SQLiteImport; once a row.
-        func shows(_ header: Header) -> Bool {
-            (mask == nil || header.mask == mask) && (state == nil || header.state == state)
-                && header.flags & flags == flags
-        }
     }
 
     @unsafe
@@ -140,9 +117,24 @@ final class ImportRows {
         unsafe memory.deallocate()
     }
 
-    /// The cells of all rows, and their headers, valid until the next change.
-    var cells: UnsafeBufferPointer<StagedCell> { unsafe memory.pointee.cells.values }
-    var headers: UnsafeBufferPointer<Header> { unsafe memory.pointee.headers.values }
+    /// Runs a statement that reads the rows of a range, or those of them that a closure accepts by their headers.
+    func read<Value>(
+        _ range: Range<Int>, in connection: SQLiteConnection, where isRead: ((Header) -> Bool)? = nil,
+        _ body: () throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value {
+        // SAFETY: the statement runs within the call, and doesn't change the number of rows.
+        func read(_ range: Range<Int>, _ indices: UnsafePointer<Int>?) throws(SQLiteError) -> Value {
+            let rows = unsafe StagedRows(
+                cells: memory.pointee.cells.values.baseAddress, bytes: arena.base, slotCount: slotCount,
+                columnCount: columnCount, range: range, indices: indices)
+            return try unsafe connection.readingStagedRows(rows, body)
+        }
+        guard let isRead else { return try read(range, nil) }
+        let indices = range.filter { isRead(self[header: $0]) }
+        return try unsafe indices.withUnsafeBufferPointer { (indices) throws(SQLiteError) in
+            try unsafe read(0..<indices.count, indices.baseAddress)
+        }
+    }
 
     /// Adds a row without values and returns its index.
     func append(parent: Int, record: Int) -> Int {
@@ -155,7 +147,7 @@ final class ImportRows {
     /// Removes the rows from an index on.
     func truncate(to newCount: Int) {
         unsafe memory.pointee.headers.removeLast(count - newCount)
-        unsafe memory.pointee.cells.removeLast(cells.count - newCount * slotCount)
+        unsafe memory.pointee.cells.removeLast(memory.pointee.cells.count - newCount * slotCount)
     }
 
     /// Moves a row to an earlier index.

@@ -199,17 +199,19 @@ extension ImportNode {
                 }
             }
         }
-        rows.window = ImportRows.Window(range: range, flags: flag | ImportRows.Header.isLast)
+        let flags = flag | ImportRows.Header.isLast
         let statement = try childrenStatement(index)
         let names = relationships[index].node.keySlots
         // Its own arena, because the statement reads from that of the batch.
         let found = ImportRows(slotCount: names.count, columnCount: names.count, arena: ImportArena())
-        while try statement.step() {
-            let row = found.append(parent: Int(statement.integer(at: 0)), record: 0)
-            for slot in names.indices {
-                found[row, slot] =
-                    statement.type(at: slot + 1) == .integer
-                    ? .integer(statement.integer(at: slot + 1)) : found.stage(try statement.value(at: slot + 1))
+        try rows.read(range, in: connection, where: { $0.flags & flags == flags }) { () throws(SQLiteError) in
+            while try statement.step() {
+                let row = found.append(parent: Int(statement.integer(at: 0)), record: 0)
+                for slot in names.indices {
+                    found[row, slot] =
+                        statement.type(at: slot + 1) == .integer
+                        ? .integer(statement.integer(at: slot + 1)) : found.stage(try statement.value(at: slot + 1))
+                }
             }
         }
         return found
@@ -218,7 +220,7 @@ extension ImportNode {
     /// Returns the statement that reads children. The connection must not cache it, since the module ends with the import.
     private func childrenStatement(_ index: Int) throws(SQLiteError) -> SQLiteStatement {
         if let made = childrenStatements[index] { return made }
-        guard let module else { throw Self.refusal("the import has ended") }
+        guard function != nil else { throw Self.refusal("the import has ended") }
         let (relationship, child) = (relationships[index], relationships[index].node)
         let names = child.keySlots.map { "t." + SQLiteName.inQuotes(child.slotNames[$0]) }
         let match = zip(relationship.foreignKey, relationship.references).map { slot, reference in
@@ -231,7 +233,7 @@ extension ImportNode {
             return "\(column) = s.c\(reference) AND \(column) COLLATE BINARY = s.c\(reference)"
         }
         let statement = try connection.prepare(
-            "SELECT s.r, \(names.joined(separator: ", ")) FROM \(module.name) AS s "
+            "SELECT s.rowid, \(names.joined(separator: ", ")) FROM \(stagedTable) AS s "
                 + "CROSS JOIN \(SQLiteName.inQuotes(child.table.name)) AS t ON \(match.joined(separator: " AND "))")
         childrenStatements[index] = statement
         return statement

@@ -22,7 +22,7 @@ final class ImportStatements {
     let readBack: SQLiteStatement?
     let updateSlots: [Int]
 
-    init(_ node: ImportNode, module: ImportRowsModule, mask: UInt64) throws(SQLiteError) {
+    init(_ node: ImportNode, _ function: ImportFunction, mask: UInt64) throws(SQLiteError) {
         let (table, connection) = (SQLiteName.inQuotes(node.table.name), node.connection)
         let storedCount = node.slotNames.count - node.readBackSlots.count
         let slots = (0..<storedCount).filter { mask & 1 << UInt64($0) != 0 }
@@ -30,7 +30,7 @@ final class ImportStatements {
         func name(_ slot: Int) -> String { SQLiteName.inQuotes(node.slotNames[slot]) }
         // CROSS JOIN makes the planner begin with the staged rows. Columns may compare text without case; imports don't.
         let match = node.keySlots.map { "t.\(node.comparedName($0)) = s.c\($0)" }.joined(separator: " AND ")
-        let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
+        let join = "FROM \(node.stagedTable) AS s CROSS JOIN \(table) AS t ON \(match)"
         let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
         let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
         /// Returns the SQL for whether an existing row has a different parent.
@@ -40,11 +40,12 @@ final class ImportStatements {
             return node.movedSlots.isEmpty ? "0" : "\(isLinked) AND (\(differs.joined(separator: " OR ")))"
         }
         let isMovedRow = isMoved { "s.c\($0)" }
-        lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame), \(isMovedRow)\(extra) \(join)")
+        lookUp = try connection.prepare(
+            "SELECT s.rowid, \(isSame.isEmpty ? "1" : isSame), \(isMovedRow)\(extra) \(join)")
         // OR FAIL doesn't copy the pages that the statement changes; after an error, the whole batch is undone anyway.
         let insertion =
             "INSERT OR FAIL INTO \(table) AS t (\(slots.map(name).joined(separator: ", "))) "
-            + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(module.name)"
+            + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(node.stagedTable)"
         insert = try connection.prepare(insertion)
         if node.readBackSlots.isEmpty, !updateSlots.isEmpty,
             node.traits.allowUpserts(of: slots.map { node.slotNames[$0] })
@@ -60,7 +61,7 @@ final class ImportStatements {
             let moved = node.movedSlots.isEmpty ? "" : ", \(isMoved { "excluded.\(name($0))" })"
             let whole =
                 insertion + conflict + changes(updateSlots)
-                + " WHERE \(module.differsFunction)(\(differs(updateSlots))\(moved.isEmpty ? "" : ", 0" + moved))"
+                + " WHERE \(function.name)(\(differs(updateSlots))\(moved.isEmpty ? "" : ", 0" + moved))"
             let kept = updateSlots.filter { node.traits.indexedColumns.contains(SQLiteName.folded(node.slotNames[$0])) }
             let others = updateSlots.filter { !kept.contains($0) }
             if node.traits.isUniqueByKeyOnly, !kept.isEmpty, !others.isEmpty {
@@ -68,7 +69,7 @@ final class ImportStatements {
                 // and looks up two rows, even if it doesn't change.
                 upsert = try connection.prepare(
                     insertion + conflict + changes(others)
-                        + " WHERE \(module.differsFunction)(\(differs(others)), \(differs(kept))\(moved))")
+                        + " WHERE \(function.name)(\(differs(others)), \(differs(kept))\(moved))")
                 upsertOfKept = try connection.prepare(whole)
             } else {
                 upsert = try connection.prepare(whole)
@@ -85,7 +86,7 @@ final class ImportStatements {
             let key = node.keySlots.map { "\(node.comparedName($0)) = ?" }.joined(separator: " AND ")
             update = try connection.prepare("UPDATE OR FAIL \(table) SET \(changes) WHERE \(key)")
         }
-        readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.r, 1, 0\(extra) \(join)")
+        readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.rowid, 1, 0\(extra) \(join)")
     }
 }
 
@@ -159,23 +160,24 @@ extension ImportNode {
 
     private func writeDistinct(_ range: Range<Int>, mask: UInt64, isWhole: Bool) throws(SQLiteError) {
         let statements = try statements(for: mask)
-        rows.window = ImportRows.Window(range: range, mask: isWhole ? nil : mask)
+        let isOfMask: ((ImportRows.Header) -> Bool)? = isWhole ? nil : { $0.mask == mask }
         if let upsert = statements.upsert {
             let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
             rows.found = ImportRows.Found()
-            try upsert.execute()
+            try rows.read(range, in: connection, where: isOfMask) { () throws(SQLiteError) in _ = try upsert.execute() }
             counts.inserted += count - rows.found.all
             counts.updated += rows.found.changed
             counts.unchanged += rows.found.all - rows.found.changed - rows.found.held
             heldCount += rows.found.held
             if rows.found.kept > 0, let rest = statements.upsertOfKept {
                 // The other rows now exist and don't differ.
-                try rest.execute()
+                try rows.read(range, in: connection, where: isOfMask) { () throws(SQLiteError) in _ = try rest.execute()
+                }
             }
             return
         }
         var (foundCount, changedCount, movedCount) = (0, 0, 0)
-        try read(statements.lookUp) { row, isSame, isMoved in
+        try read(statements.lookUp, range, isOfMask) { row, isSame, isMoved in
             let isHeld = isMoved && rows.holdsMoved
             rows[header: row].state = isSame || isHeld ? .unchanged : .changed
             foundCount += 1
@@ -191,34 +193,41 @@ extension ImportNode {
             update.clearBindings()
         }
         guard isWhole ? foundCount < range.count : true else { return }
-        rows.window.state = .missing
-        counts.inserted += try statements.insert.execute()
+        let isNew: (ImportRows.Header) -> Bool = { $0.state == .missing && (isWhole || $0.mask == mask) }
+        counts.inserted += try rows.read(range, in: connection, where: isNew) { () throws(SQLiteError) in
+            try statements.insert.execute()
+        }
         if let readBack = statements.readBack {
-            try read(readBack) { _, _, _ in }
+            try read(readBack, range, isNew) { _, _, _ in }
         }
     }
 
     private func statements(for mask: UInt64) throws(SQLiteError) -> ImportStatements {
         if let found = statements[mask] { return found }
-        guard let module else { throw Self.refusal("the import has ended") }
+        guard let function else { throw Self.refusal("the import has ended") }
         if statements.count >= Self.statementLimit { statements = [:] }
-        let made = try ImportStatements(self, module: module, mask: mask)
+        let made = try ImportStatements(self, function, mask: mask)
         statements[mask] = made
         return made
     }
 
     /// Steps through the rows of a look-up, and keeps the columns that are read back.
-    private func read(_ statement: SQLiteStatement, _ body: (Int, Bool, Bool) -> Void) throws(SQLiteError) {
+    private func read(
+        _ statement: SQLiteStatement, _ range: Range<Int>, _ isRead: ((ImportRows.Header) -> Bool)?,
+        _ body: (Int, Bool, Bool) -> Void
+    ) throws(SQLiteError) {
         // Text and blobs may move the arena that the statement reads from, so they are appended later.
         var later: [(row: Int, slot: Int, value: SQLiteValue)] = []
-        while try statement.step() {
-            let row = Int(statement.integer(at: 0))
-            body(row, statement.integer(at: 1) != 0, statement.integer(at: 2) != 0)
-            for (index, slot) in readBackSlots.enumerated() {
-                if statement.type(at: 3 + index) == .integer {
-                    rows[row, slot] = .integer(statement.integer(at: 3 + index))
-                } else {
-                    later.append((row, slot, try statement.value(at: 3 + index)))
+        try rows.read(range, in: connection, where: isRead) { () throws(SQLiteError) in
+            while try statement.step() {
+                let row = Int(statement.integer(at: 0))
+                body(row, statement.integer(at: 1) != 0, statement.integer(at: 2) != 0)
+                for (index, slot) in readBackSlots.enumerated() {
+                    if statement.type(at: 3 + index) == .integer {
+                        rows[row, slot] = .integer(statement.integer(at: 3 + index))
+                    } else {
+                        later.append((row, slot, try statement.value(at: 3 + index)))
+                    }
                 }
             }
         }

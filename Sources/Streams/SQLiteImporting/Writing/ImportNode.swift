@@ -55,7 +55,9 @@ final class ImportNode {
     /// The foreign key to the parent table, if rows that move between parents must be detected.
     fileprivate(set) var movedSlots: [Int] = []
 
-    private(set) var module: ImportRowsModule?
+    private(set) var function: ImportFunction?
+    /// The name of the virtual table that contains the staged rows.
+    private(set) var stagedTable = ""
     private(set) var traits = ImportSchema.Traits()
     /// The statements, by the slots that have values.
     var statements: [UInt64: ImportStatements] = [:]
@@ -201,14 +203,15 @@ final class ImportNode {
     /// Makes the staged rows visible to statements.
     func begin(_ traits: ImportSchema.Traits) throws(SQLiteError) {
         self.traits = traits
-        module = try ImportRowsModule(rows, connection: connection)
+        function = try ImportFunction(rows, connection: connection)
+        stagedTable = try connection.stagedTable(columnCount: rows.columnCount)
     }
 
     /// Finalizes all statements, and then the module that they read.
     func end() {
         statements = [:]
         childrenStatements = [:]
-        module = nil
+        function = nil
     }
 
     static func refusal(_ message: String) -> SQLiteError { SQLiteError(.misuse, message) }

@@ -104,7 +104,7 @@ extension ImportStateMachine {
             }
         }
         for (number, error) in refused.sorted(by: { $0.number < $1.number }) {
-            let (record, error) = (stagedRecords[number], error.withoutRows)
+            let (record, error) = (stagedRecords[number], error.withoutStagedRows)
             try recordFailure(
                 record, StreamError(.cannotWrite, error.description, path: path(ofRecord: record), cause: error))
         }
@@ -207,7 +207,7 @@ extension ImportStateMachine {
 extension ImportStateMachine {
     /// Ends the import after an error of SQLite.
     private mutating func broken(_ error: SQLiteError) -> StreamError {
-        broken(error.withoutRows.streamError(.cannotWrite))
+        broken(error.withoutStagedRows.streamError(.cannotWrite))
     }
 }
 
@@ -215,11 +215,6 @@ extension SQLiteError {
     /// A Boolean value that indicates whether a statement was rejected because of a record's values, so that the other
     /// records can be written without it.
     fileprivate var isOfValues: Bool { [.constraint, .mismatch, .tooBig].contains(code) }
-
-    /// Returns this error without a statement that reads the staged rows, which users don't know.
-    fileprivate var withoutRows: SQLiteError {
-        sql?.contains(ImportRowsModule.namePrefix) == true ? replacingSQL(by: nil) : self
-    }
 }
 
 extension SQLiteConnection {

@@ -129,8 +129,7 @@ final class RowInserter {
         let module = connection.rowModule
         let reader = module.reader
         guard !reader.isReading else {
-            throw Failure(
-                error: SQLiteError(.misuse, "the connection is inserting rows already"), row: 0, column: nil)
+            throw Failure(error: RowReader.isInUse, row: 0, column: nil)
         }
         unsafe reader.begin(source)
         defer { reader.end() }

@@ -21,6 +21,8 @@ final class RowReader {
     deinit { unsafe source.deallocate() }
 
     /// A Boolean value that indicates whether rows are being inserted.
+    static let isInUse = SQLiteError(.misuse, "the connection is inserting rows already")
+
     var isReading: Bool { unsafe source.pointee.kind != .none }
 
     /// Sets the source of the rows.

@@ -15,7 +15,7 @@ struct SourceColumn {
 /// The source of the rows that are inserted.
 @unsafe
 struct RowSource {
-    enum Kind: UInt8 { case none, buffer, values, objects }
+    enum Kind: UInt8 { case none, buffer, staged, values, objects }
 
     var kind = Kind.none
     /// A Boolean value that indicates whether `StringBytes` can read the strings.
@@ -34,8 +34,11 @@ struct RowSource {
     /// The cells of a `RowBuffer` and its bytes.
     private var cells: UnsafePointer<StagedCell>?
     private var bytes: UnsafeRawPointer?
+    /// The indices of the staged rows that are read, or nil for all rows in order.
+    private var indices: UnsafePointer<Int>?
     /// The first value of an array, and the layout of its columns.
     private var values: UnsafeRawPointer?
+    /// The number of bytes of a value, or the number of cells of a staged row.
     private var stride = 0
     private var columns: UnsafePointer<SourceColumn>?
 
@@ -49,6 +52,14 @@ struct RowSource {
         unsafe columnCount = buffer.columnCount
         unsafe cells = buffer.cells
         unsafe bytes = buffer.bytes
+    }
+
+    /// Creates a source for staged rows, which must not change while they are read.
+    init(_ rows: StagedRows) {
+        unsafe kind = .staged
+        unsafe (firstRow, rowCount) = unsafe (rows.range.lowerBound, rows.range.upperBound)
+        unsafe (columnCount, stride) = unsafe (rows.columnCount, rows.slotCount)
+        unsafe (cells, bytes, indices) = unsafe (rows.cells, rows.bytes, rows.indices)
     }
 
     /// Creates a source for the values of an array. The array must not change while it is read, nor may a caller be modifying
@@ -69,7 +80,36 @@ struct RowSource {
     }
 }
 
+/// Rows of an import, which statements read as a virtual table.
+@unsafe
+package struct StagedRows {
+    let cells: UnsafePointer<StagedCell>?
+    let bytes: UnsafeRawPointer
+    let slotCount: Int
+    let columnCount: Int
+    let range: Range<Int>
+    let indices: UnsafePointer<Int>?
+
+    /// - Parameters:
+    ///   - cells: The cells of all rows.
+    ///   - bytes: The bytes of their texts and blobs.
+    ///   - slotCount: The number of cells of a row. The first `columnCount` of them are columns of the virtual table.
+    ///   - range: The rows that are read, or the elements of `indices` if it isn't nil.
+    ///   - indices: The indices of rows.
+    package init(
+        cells: UnsafePointer<StagedCell>?, bytes: UnsafeRawPointer, slotCount: Int, columnCount: Int,
+        range: Range<Int>, indices: UnsafePointer<Int>?
+    ) {
+        unsafe (self.cells, self.bytes, self.indices) = unsafe (cells, bytes, indices)
+        unsafe (self.slotCount, self.columnCount, self.range) = (slotCount, columnCount, range)
+    }
+}
+
 extension RowSource {
+    /// Returns the index of a staged row.
+    @inline(__always)  // PERF: SQLiteImport; once a cell.
+    private func index(ofRow row: Int) -> Int { unsafe indices.map { unsafe $0[row] } ?? row }
+
     /// Returns whether a column can only contain integers.
     func hasOnlyIntegers(_ column: Int) -> Bool {
         guard let columns = unsafe columns, column >= 0 else { return false }
@@ -80,6 +120,7 @@ extension RowSource {
     @inline(__always)  // PERF: SQLite/insert; once a row.
     func rowID(_ row: Int) -> RowID {
         // SAFETY: the callers pass existing rows, and the column belongs to them.
+        if unsafe kind == .staged { return unsafe .integer(Int64(index(ofRow: row))) }
         let column = unsafe rowIDs.column
         guard column >= 0 else { return .other }
         switch unsafe kind {
@@ -101,7 +142,7 @@ extension RowSource {
             case .optionalInteger: return unsafe place.load(as: Int64?.self).map { .integer($0) } ?? .null
             default: return .other
             }
-        case .none: return .other
+        case .none, .staged: return .other
         }
     }
 }
@@ -142,6 +183,12 @@ extension RowSource {
                 if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
                 return unsafe cell.pointee.pass(to: destination, bytes)
             }
+        case .staged:
+            guard let cells = unsafe source.pointee.cells, let bytes = unsafe source.pointee.bytes else {
+                return SQLITE_ERROR
+            }
+            let row = unsafe source.pointee.index(ofRow: source.pointee.row)
+            return unsafe cells[row &* source.pointee.stride &+ column].pass(to: destination, bytes)
         case .none:
             return SQLITE_MISUSE
         }

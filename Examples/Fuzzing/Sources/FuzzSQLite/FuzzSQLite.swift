@@ -211,18 +211,6 @@ private func paths(_ batchRowCount: Int) -> [(String, Variant)] {
                 return (report, rows.map { $0.id.map(Int64.init) })
             }
         ))
-    paths.append(
-        (
-            "dictionaries",
-            { connection, options, rows in
-                let dictionaries = rows.map { row in
-                    Dictionary(uniqueKeysWithValues: zip(Row.columns, row.values))
-                }
-                return (
-                    try SQLiteTable<Row>(connection, "t", options: options).insert(dictionaries: dictionaries), nil
-                )
-            }
-        ))
     return paths
 }
 

@@ -124,10 +124,9 @@ final class ImportRows {
     ) throws(SQLiteError) -> Value {
         // SAFETY: the statement runs within the call, and doesn't change the number of rows.
         func read(_ range: Range<Int>, _ indices: UnsafePointer<Int>?) throws(SQLiteError) -> Value {
-            let rows = unsafe StagedRows(
-                cells: memory.pointee.cells.values.baseAddress, bytes: arena.base, slotCount: slotCount,
-                columnCount: columnCount, range: range, indices: indices)
-            return try unsafe connection.readingStagedRows(rows, body)
+            try unsafe connection.readingStagedRows(
+                memory.pointee.cells.values.baseAddress, arena.base, stride: slotCount, columnCount: columnCount, range,
+                indices, body)
         }
         guard let isRead else { return try read(range, nil) }
         let indices = range.filter { isRead(self[header: $0]) }

@@ -45,13 +45,15 @@ extension SQLiteConnection {
         try rowModule.table(columnCount: columnCount, of: self)
     }
 
-    /// Runs a statement that reads staged rows.
+    /// Runs a statement that reads staged rows; see `RowSource`.
     package func readingStagedRows<Value>(
-        _ rows: StagedRows, _ body: () throws(SQLiteError) -> Value
+        _ cells: UnsafePointer<StagedCell>?, _ bytes: UnsafeRawPointer, stride: Int, columnCount: Int,
+        _ range: Range<Int>, _ indices: UnsafePointer<Int>?, _ body: () throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value {
         let reader = rowModule.reader
         guard !reader.isReading else { throw RowReader.isInUse }
-        unsafe reader.begin(RowSource(rows))
+        unsafe reader.begin(
+            RowSource(staged: cells, bytes, stride: stride, columnCount: columnCount, range, indices))
         defer { reader.end() }
         return try body()
     }

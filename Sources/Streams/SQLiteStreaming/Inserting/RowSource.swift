@@ -55,11 +55,19 @@ struct RowSource {
     }
 
     /// Creates a source for staged rows, which must not change while they are read.
-    init(_ rows: StagedRows) {
+    ///
+    /// - Parameters:
+    ///   - cells: The cells of all rows. The first cells of a row are columns of the virtual table.
+    ///   - stride: The number of cells of a row.
+    ///   - range: The rows that are read, or the elements of `indices` if it isn't nil.
+    init(
+        staged cells: UnsafePointer<StagedCell>?, _ bytes: UnsafeRawPointer, stride: Int, columnCount: Int,
+        _ range: Range<Int>, _ indices: UnsafePointer<Int>?
+    ) {
         unsafe kind = .staged
-        unsafe (firstRow, rowCount) = unsafe (rows.range.lowerBound, rows.range.upperBound)
-        unsafe (columnCount, stride) = unsafe (rows.columnCount, rows.slotCount)
-        unsafe (cells, bytes, indices) = unsafe (rows.cells, rows.bytes, rows.indices)
+        unsafe (firstRow, rowCount) = (range.lowerBound, range.upperBound)
+        unsafe (self.columnCount, self.stride) = (columnCount, stride)
+        unsafe (self.cells, self.bytes, self.indices) = unsafe (cells, bytes, indices)
     }
 
     /// Creates a source for the values of an array. The array must not change while it is read, nor may a caller be modifying
@@ -77,31 +85,6 @@ struct RowSource {
         unsafe self.columns = unsafe columns
         guard members.isClass, unsafe ObjectAccess.isModifying() else { return }
         for row in 0..<count { unsafe members.checkRead(ofObjectAt: values + row * members.stride) }
-    }
-}
-
-/// Rows of an import, which statements read as a virtual table.
-@unsafe
-package struct StagedRows {
-    let cells: UnsafePointer<StagedCell>?
-    let bytes: UnsafeRawPointer
-    let slotCount: Int
-    let columnCount: Int
-    let range: Range<Int>
-    let indices: UnsafePointer<Int>?
-
-    /// - Parameters:
-    ///   - cells: The cells of all rows.
-    ///   - bytes: The bytes of their texts and blobs.
-    ///   - slotCount: The number of cells of a row. The first `columnCount` of them are columns of the virtual table.
-    ///   - range: The rows that are read, or the elements of `indices` if it isn't nil.
-    ///   - indices: The indices of rows.
-    package init(
-        cells: UnsafePointer<StagedCell>?, bytes: UnsafeRawPointer, slotCount: Int, columnCount: Int,
-        range: Range<Int>, indices: UnsafePointer<Int>?
-    ) {
-        unsafe (self.cells, self.bytes, self.indices) = unsafe (cells, bytes, indices)
-        unsafe (self.slotCount, self.columnCount, self.range) = (slotCount, columnCount, range)
     }
 }
 

@@ -62,8 +62,9 @@ extension RowCursorRecordBufferTests: SelfTesting {
         expectEqual(try statement.values(as: Row.self), expected, "stepped", line: line)
         let scan = RowScan(statement, .none, SQLiteReadingOptions())
         expectNotNil(scan, "a scan", line: line)
-        let scanned = try statement.values(
-            as: Row.self, scan: scan, options: SQLiteReadingOptions(), builderOptions: BuilderOptions())
+        let scanned = try RowScan.values(as: Row.self, scan, SQLiteReadingOptions(), BuilderOptions()) {
+            () throws(SQLiteError) in statement
+        }
         expectEqual(scanned, expected, "scanned", line: line)
     }
 

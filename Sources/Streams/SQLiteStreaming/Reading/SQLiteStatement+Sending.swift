@@ -46,16 +46,9 @@ extension SQLiteStatement {
         as type: Row.Type, options: SQLiteReadingOptions = SQLiteReadingOptions(),
         builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> [Row] {
-        try values(as: type, scan: nil, options: options.reading(type, builderOptions), builderOptions: builderOptions)
-    }
-
-    // PERF: see above.
-    /// Returns all rows as values of a type, read by a scan if possible.
-    @inlinable
-    func values<Row: StreamValue>(
-        as type: Row.Type, scan: RowScan?, options: SQLiteReadingOptions, builderOptions: BuilderOptions
-    ) throws(SQLiteError) -> [Row] {
-        try RowScan.values(as: type, scan, options, builderOptions) { () throws(SQLiteError) in self }
+        try RowScan.values(as: type, nil, options.reading(type, builderOptions), builderOptions) {
+            () throws(SQLiteError) in self
+        }
     }
 }
 
@@ -115,8 +108,9 @@ extension SQLiteConnection {
         let options = options.reading(type, builderOptions)
         let statement: SQLiteStatement
         do throws(StreamError) { statement = try statementToSend(sql, parameters) } catch { throw SQLiteError(error) }
-        return try statement.values(
-            as: type, scan: RowScan(statement, parameters, options), options: options, builderOptions: builderOptions)
+        return try RowScan.values(as: type, RowScan(statement, parameters, options), options, builderOptions) {
+            () throws(SQLiteError) in statement
+        }
     }
 
     @usableFromInline

@@ -33,7 +33,7 @@ public struct SQLiteColumn: Sendable, Hashable {
     public let isGenerated: Bool
     /// A Boolean value that indicates whether the table is STRICT: the column then only accepts its declared type, or any
     /// value if the type is `ANY`.
-    public internal(set) var isStrict: Bool = false
+    package internal(set) var isStrict: Bool = false
 
     // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order; https://sqlite.org/stricttables.html for ANY.
     /// The affinity of the declared type.
@@ -73,15 +73,9 @@ extension SQLiteConnection {
     /// which contain the data of virtual tables.
     ///
     /// - Throws: The errors of reading the schema, such as `notADatabase` or `busy`.
-    public func tableNames() throws(SQLiteError) -> [String] { try names("'table'") }
-
-    /// Returns the names of the tables and views in the order of their creation, without SQLite's own tables and without
-    /// shadow tables, which contain the data of virtual tables.
-    public func tableAndViewNames() throws(SQLiteError) -> [String] { try names("'table', 'view'") }
-
-    private func names(_ types: String) throws(SQLiteError) -> [String] {
+    public func tableNames() throws(SQLiteError) -> [String] {
         let statement = try cachedStatement(
-            "SELECT name FROM sqlite_schema WHERE type IN (\(types)) AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         var names: [String] = []
         while try statement.step() { names.append(try statement.text(at: 0) ?? "") }
         let shadows = try shadowTables()
@@ -219,7 +213,6 @@ extension SQLiteColumn: SelfTesting {
             CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE VIEW v AS SELECT 1 AS one
             """)
         expectEqual(try connection.tableNames(), ["b c", "a"], "tables")
-        expectEqual(try connection.tableAndViewNames(), ["b c", "a", "v"], "with views")
         let columns = try connection.columns(ofTable: "b c")
         expectEqual(columns.map(\.name), ["x", "y z", "w", "s"], "names")
         expectEqual(columns.map(\.declaredType), ["INTEGER", "VARCHAR(3)", "", ""], "types")

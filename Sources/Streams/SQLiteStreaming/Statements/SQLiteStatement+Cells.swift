@@ -21,7 +21,7 @@ extension SQLiteStatement {
     /// Returns the name of a column: that of the AS clause, or of the column without quotes.
     ///
     /// - Parameter column: The index from 0.
-    public func columnName(at column: Int) -> String {
+    func columnName(at column: Int) -> String {
         precondition(column >= 0 && column < columnCount, "column out of range")
         // SAFETY: nil only without memory; copied before the next call.
         return unsafe sqlite3_column_name(handle, Int32(column)).map { unsafe String(cString: $0) } ?? ""
@@ -59,7 +59,7 @@ extension SQLiteStatement {
     /// Returns the type that the table declares for a column, or nil for expressions.
     ///
     /// - Parameter column: The index from 0.
-    public func declaredType(at column: Int) -> String? {
+    package func declaredType(at column: Int) -> String? {
         precondition(column >= 0 && column < columnCount, "column out of range")
         // SAFETY: see columnName.
         return unsafe sqlite3_column_decltype(handle, Int32(column)).map { unsafe String(cString: $0) }

@@ -5,12 +5,12 @@ import PlistStreaming
 
 extension SQLiteStatement {
     /// The largest index of a parameter.
-    public var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(handle)) }
+    var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(handle)) }
 
     /// Returns the name of a parameter with its prefix, such as `:id`, or nil for `?`.
     ///
     /// - Parameter index: The index from 1, as in SQL.
-    public func parameterName(at index: Int) -> String? {
+    func parameterName(at index: Int) -> String? {
         // SAFETY: SQLite returns nil for an index out of range; the name lives as long as the statement.
         unsafe sqlite3_bind_parameter_name(handle, Int32(clamping: index)).map { unsafe String(cString: $0) }
     }
@@ -18,7 +18,7 @@ extension SQLiteStatement {
     /// Returns the index of a named parameter, from 1, or nil if it doesn't exist.
     ///
     /// - Parameter name: The name with or without its prefix in the SQL.
-    public func parameterIndex(named name: String) -> Int? {
+    func parameterIndex(named name: String) -> Int? {
         guard !name.isEmpty, !name.utf8.contains(0) else { return nil }
         let prefixes = ":@$?".contains(name.first ?? " ") ? [""] : [":", "@", "$"]
         for prefix in prefixes {
@@ -31,7 +31,7 @@ extension SQLiteStatement {
     /// Sets all parameters to null and resets the statement, since the cells of its row may be values of parameters.
     ///
     /// - Precondition: The statement is not sending its rows, and no cell of it is read in a closure.
-    public func clearBindings() {
+    package func clearBindings() {
         // SQLite copies neither text nor blobs into the row, so it would use memory that is freed.
         reset()
         unsafe sqlite3_clear_bindings(handle)

@@ -25,7 +25,7 @@ public final class SQLiteStatement {
     /// The number of bytes of `sql` before this statement.
     let baseOffset: Int
     /// A Boolean value that indicates whether the statement is on a row whose cells can be read.
-    public private(set) var isOnRow = false
+    private(set) var isOnRow = false
     /// A Boolean value that indicates whether `send` is reading the rows.
     private var isSending = false
     /// The cells that closures are reading. Their memory stays valid until the closures return. A cell can occur more than
@@ -54,7 +54,7 @@ public final class SQLiteStatement {
     public var columnCount: Int { unsafe Int(sqlite3_column_count(handle)) }
 
     /// A Boolean value that indicates whether the statement itself changes nothing in the database file.
-    public var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
+    var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
 
     /// Moves to the next row.
     ///

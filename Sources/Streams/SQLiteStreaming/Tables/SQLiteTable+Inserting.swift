@@ -1,4 +1,4 @@
-// Inserts rows into a table: values, objects, dictionaries, and the messages of a sink.
+// Inserts rows into a table: values, objects, and the messages of a sink.
 
 import PlistBuilding
 import PlistStreaming
@@ -186,35 +186,6 @@ extension SQLiteTable {
         }
     }
 
-    /// Inserts all dictionaries or none, each with its own columns.
-    ///
-    /// - Throws: The error of the first rejected dictionary, with its path, such as `$[3].title`.
-    @discardableResult
-    public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> InsertResult {
-        var writer = try makeWriter()
-        try SQLiteError.of { () throws(StreamError) in
-            try writer.beginArray()
-            for (number, dictionary) in dictionaries.enumerated() {
-                try writer.beginDictionary()
-                for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
-                    try key.withUTF8Span { (span) throws(StreamError) in try writer.writeKey(span) }
-                    let cell: SQLiteValue
-                    do throws(SQLiteError) {
-                        cell = try value?.sqliteValue ?? .null
-                    } catch {
-                        throw StreamError(
-                            .unrepresentable, error.message, path: StreamPath([.index(number), .key(key)]))
-                    }
-                    try writer.write(cell, isBool: value is Bool)
-                }
-                try writer.endDictionary()
-            }
-            try writer.endArray()
-            try writer.finish()
-        }
-        return writer.report
-    }
-
     /// Inserts rows of a type with its own function for writing.
     private func insertMessages(
         of rows: [Row], _ idColumn: String?
@@ -283,18 +254,5 @@ extension SQLiteTable {
         let error = failure.error.streamError(.cannotWrite)
         return SQLiteError(
             error.path == nil ? error.located(at: StreamPath(steps)) : error.under([.index(failure.row)]))
-    }
-}
-
-extension SQLiteTableWriter {
-    /// Sends a value of SQLite.
-    mutating func write(_ value: SQLiteValue, isBool: Bool) throws(StreamError) {
-        switch value {
-        case .null: try writeNull()
-        case .integer(let value): if isBool { try writeBool(value != 0) } else { try writeInteger(value) }
-        case .real(let value): try writeReal(value)
-        case .text(let value): try value.withUTF8Span { (span) throws(StreamError) in try writeString(span) }
-        case .blob(let value): try value.withRawSpan { (bytes) throws(StreamError) in try writeData(bytes) }
-        }
     }
 }

@@ -60,7 +60,7 @@ public struct Importer: ScalarSink, ~Copyable {
     /// Writes the last batch and ends the import.
     ///
     /// - Throws: The errors of writing a batch; `unexpectedEnd` within a record; `missingMember` if the root path contains no
-    ///   value.
+    ///   value; `cannotWrite` if other code has rolled back a transaction that contains earlier batches.
     @discardableResult
     public mutating func finish() throws(StreamError) -> ImportReport { try unsafe stateMachine.pointee.finish() }
 
@@ -81,6 +81,7 @@ public struct Importer: ScalarSink, ~Copyable {
     }
     /// Stages a value of a column, or the key of a related record.
     public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        try unsafe scalar.withMessage { (message) throws(StreamError) in try unsafe stateMachine.pointee.write(message) }
+        try unsafe scalar.withMessage { (message) throws(StreamError) in try unsafe stateMachine.pointee.write(message)
+        }
     }
 }

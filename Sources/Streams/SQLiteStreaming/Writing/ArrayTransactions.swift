@@ -180,18 +180,21 @@ extension ArrayTransactions: SelfTesting {
     }
 
     private static func testDetectsRollbackBetweenArrays() throws {
-        // Other code ends a transaction at each `!`, and begins one at each `<`.
+        // Other code begins a transaction at each `<`, ends it at each `!`, and fails to commit it at each `x`.
         let rows: [(script: String, end: String, rows: String, isRefused: Bool)] = [
             ("<[.]![.]", "ROLLBACK", "", true), ("<[.]!<[.]", "ROLLBACK", "", true), ("<.!.", "ROLLBACK", "", true),
             ("<[.]!", "ROLLBACK", "", true), ("<[.]!", "COMMIT", "1", false), ("<[.]![.]", "COMMIT", "1,1", false),
             ("<[.]!<[.]!", "COMMIT", "1,1", false), ("<![.]<![.]", "ROLLBACK", "1,1", false),
+            ("<[.]x![.]", "ROLLBACK", "", true), ("<[.]x![.]", "COMMIT", "1,1", false),
             ("[[.]![.]]", "ROLLBACK", "", true), ("[[.]![.]]", "COMMIT", "1", true),
             ("<[[.]![.]]", "ROLLBACK", "", true),
         ]
         for (script, end, expected, isRefused) in rows {
             for callsConnection in end == "ROLLBACK" ? [false, true] : [false] {
                 let connection = try SQLiteConnection.inMemory()
-                try connection.execute("CREATE TABLE t (a)")
+                try connection.execute(
+                    "CREATE TABLE t (a); CREATE TABLE p (a PRIMARY KEY); "
+                        + "CREATE TABLE c (a REFERENCES p DEFERRABLE INITIALLY DEFERRED)")
                 var writer = try SQLiteTableWriter(connection, table: "t")
                 let name = "\(script) with \(end), \(callsConnection)"
                 do {
@@ -201,6 +204,10 @@ extension ArrayTransactions: SelfTesting {
                         case "[": try writer.beginArray()
                         case "]": try writer.endArray()
                         case ".": try writer.write(any: ["a": 1])
+                        case "x":
+                            try connection.run("INSERT INTO c VALUES (1)")
+                            expectThrows(SQLiteError.self, "a commit") { try connection.execute("COMMIT") }
+                            try connection.run("DELETE FROM c")
                         default: if callsConnection { try connection.rollBack() } else { try connection.execute(end) }
                         }
                     }

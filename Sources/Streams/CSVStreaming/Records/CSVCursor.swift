@@ -193,11 +193,14 @@ final class CSVCursor {
         }
         for name in options.fieldTypes.keys.sorted() { _ = try header.requiredIndex(of: name) }
         let chosen = options.columns ?? names
+        var fields = Array(names.indices)
+        if options.columns != nil {
+            fields = try chosen.map { (name) throws(StreamError) in try header.requiredIndex(of: name) }
+            isInOrder = fields.elementsEqual(fields.indices)
+        }
         let types = Dictionary(uniqueKeysWithValues: options.fieldTypes.map { (Array($0.utf8), $1) })
         unsafe columns = .allocate(capacity: chosen.count)
         for (index, name) in chosen.enumerated() {
-            let field = options.columns == nil ? index : try field(of: name, header, index)
-            if field != index { isInOrder = false }
             let key = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
             unsafe key.copyBytes(from: name.utf8)
             let type = types.isEmpty ? nil : types[Array(name.utf8)]
@@ -206,24 +209,12 @@ final class CSVCursor {
             unsafe columns.initializeElement(
                 at: index,
                 to: Column(
-                    field: field, key: UnsafeRawBufferPointer(key), declared: kind,
+                    field: fields[index], key: UnsafeRawBufferPointer(key), declared: kind,
                     isDeclared: type != nil, kind: kind, shape: nil))
         }
         width = names.count
         scanner.keepsBlankLines = width == 1
         self.header = header
-    }
-
-    /// Returns the field index of a selected column; the fields before it are already set up.
-    private func field(of name: String, _ header: CSVHeader, _ index: Int) throws(StreamError) -> Int {
-        do throws(StreamError) {
-            return try header.requiredIndex(of: name)
-        } catch {
-            for made in 0..<index { unsafe columns[made].key.deallocate() }
-            unsafe columns.deallocate()
-            unsafe columns = UnsafeMutableBufferPointer(start: nil, count: 0)
-            throw error
-        }
     }
 
     /// Returns the names of the sent columns once, for comparison with the names that a sink expects.

@@ -51,6 +51,8 @@ public struct JSONScanner: Sendable {
     var isKey: Bool = false
     var literal: Literal = .null
     var literalCount: Int = 0
+    /// The last four bytes of the string, the last one highest, or 0 after a whole character.
+    var lastBytes: UInt32 = 0
     /// The number of bytes after the backslash of an escape, and the code units of up to two escapes.
     var escapeCount: Int = 0
     var codeUnits: UInt32 = 0

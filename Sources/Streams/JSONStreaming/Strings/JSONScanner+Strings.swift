@@ -20,6 +20,7 @@ extension JSONScanner {
             offset &+= 8
         }
         guard offset > start else { return start }
+        lastBytes = 0
         unsafe bytes.extracting(start..<offset).withUnsafeBytes { run in
             // SAFETY: the pointer does not leave the closure.
             unsafe scratch.append(contentsOf: run)
@@ -34,6 +35,7 @@ extension JSONScanner {
         }
         switch byte {
         case UInt8(ascii: "\""):
+            lastBytes = 0
             if isKey {
                 state = .colon
                 return .key
@@ -53,13 +55,13 @@ extension JSONScanner {
 
     /// Returns whether a byte may follow the text of the string so far, which may end within a character.
     private func mayContinue(with byte: UInt8) -> Bool {
-        guard byte | (scratch.last ?? 0) >= 0x80 else { return true }
-        return BlockScan.mayFollow(byte, scratch.suffix(3).reduce(0) { $0 >> 8 | UInt32($1) << 24 })
+        byte < 0x80 && lastBytes < 0x8000_0000 || BlockScan.mayFollow(byte, lastBytes)
     }
 
     private mutating func append(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
         guard scratch.count < options.limits.stringByteCount else { return tooLong(in: bytes, at: offset) }
         scratch.append(byte)
+        lastBytes = lastBytes >> 8 | UInt32(byte) << 24
         return .nothing
     }
 
@@ -69,6 +71,7 @@ extension JSONScanner {
             return tooLong(in: bytes, at: offset)
         }
         scratch.append(contentsOf: encoded)
+        lastBytes = 0
         return .nothing
     }
 

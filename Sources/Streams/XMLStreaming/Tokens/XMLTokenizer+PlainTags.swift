@@ -1,19 +1,16 @@
-// The fast path for common start tags: ASCII names, values without references, and no declarations. All other tags are left
+// The fast path for common start tags: values without references, and no declarations. All other tags are left
 // to the tokenizer's plain functions.
 
 import PlistStreaming
 
-/// A name of ASCII characters, which is found eight bytes at a time.
+/// A name before a stop, with its first bytes.
 struct PlainName {
-    /// The number of bytes, or 0 if the name isn't an ASCII name.
+    /// The number of bytes, or 0 if namespaces don't allow the name.
     var count = 0
     /// The number of bytes of the prefix, or 0 for a name without a prefix.
     var prefixCount = 0
     /// The first eight bytes of the text at the name.
     var word: UInt64
-
-    private static let ones: UInt64 = 0x0101_0101_0101_0101
-    private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     /// Creates a name from known values.
     @inline(__always)
@@ -23,56 +20,14 @@ struct PlainName {
         self.word = word
     }
 
-    /// Finds a name. The text must have sixteen more bytes after the first byte that isn't in the name.
+    /// Finds a name. The text must have eight more bytes.
     @inline(__always)
     init(in text: RawSpan, at start: Int) {
         word = text.uncheckedWord(start)
-        guard NameBytes.isASCIIStart(UInt8(truncatingIfNeeded: word)) else { return }
-        var (bytes, found, colon) = (word, 0, -1)
-        while true {
-            let ends = Self.others(bytes)
-            var colons = Self.equal(bytes, 0x3A)
-            if ends != 0 { colons &= (ends & (0 &- ends)) &- 1 }
-            if colons != 0 {
-                guard colon < 0, colons & (colons &- 1) == 0 else { return }
-                colon = found &+ colons.trailingZeroBitCount &>> 3
-            }
-            guard ends == 0 else {
-                found &+= ends.trailingZeroBitCount &>> 3
-                break
-            }
-            found &+= 8
-            bytes = text.uncheckedWord(start &+ found)
-        }
-        if colon >= 0 {
-            guard colon > 0, colon &+ 1 < found else { return }
-            let first = text.uncheckedByte(start &+ colon &+ 1)
-            guard NameBytes.isASCIIStart(first) else { return }
-            prefixCount = colon
-        }
-        count = found
-    }
-
-    /// Returns the highest bit of each byte that can't be in an ASCII name.
-    @inline(__always)
-    private static func others(_ bytes: UInt64) -> UInt64 {
-        let low = bytes & ~highs
-        let letters = within(low | ones &* 0x20, 0x61, 0x7A)
-        let digits = within(low, 0x30, 0x3A)
-        let marks = within(low, 0x2D, 0x2E) | equal(bytes, 0x5F)
-        return ((letters | digits | marks) & ~bytes & highs) ^ highs
-    }
-
-    /// Returns the highest bit of each byte within a range. All bytes must be below 0x80.
-    @inline(__always)
-    private static func within(_ bytes: UInt64, _ first: UInt64, _ last: UInt64) -> UInt64 {
-        (bytes &+ ones &* (0x80 &- first)) & ~(bytes &+ ones &* (0x7F &- last))
-    }
-
-    /// Returns the highest bit of each byte that is equal to a byte below 0x80.
-    @inline(__always)
-    private static func equal(_ bytes: UInt64, _ byte: UInt64) -> UInt64 {
-        ~(((bytes & ~highs) ^ ones &* byte) &+ ~highs) & ~bytes & highs
+        let extent = NameBytes.extent(in: text, from: start)
+        guard extent.isQualified else { return }
+        count = extent.end &- start
+        if extent.colon >= 0 { prefixCount = extent.colon &- start }
     }
 }
 

@@ -97,6 +97,7 @@ let package = Package(
             name: "XMLStreaming",
             dependencies: [
                 "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
+                "StringTables",
             ],
             swiftSettings: strict + lifetimes),
         .target(

@@ -33,9 +33,9 @@ public struct KeySet: Sendable {
     /// The entries of the keys, by their numbers. The first entry differs from every key.
     var entries = Self.noEntries
     var longestKey = 0
-    var bytes: [UInt8] = []
+    @usableFromInline var bytes: [UInt8] = []
     /// The end of each key in `bytes`.
-    var ends: [Int] = []
+    @usableFromInline var ends: [Int] = []
 
     /// The number of a key, which is its index plus 1, in the low half, and the upper half of its hash in the high half; 0 if
     /// empty.
@@ -163,11 +163,19 @@ public struct KeySet: Sendable {
 
     /// Calls the closure with the bytes of the key at the index, as they were inserted.
     /// - Precondition: The index is in `0..<count`.
-    public func withUTF8<Result>(at index: Int, _ body: (RawSpan) throws -> Result) rethrows -> Result {
+    @inlinable  // PERF: XML/objects; specializes the closure.
+    public func withUTF8<Result, Failure: Error>(
+        at index: Int, _ body: (RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let range = range(at: index)
-        // SAFETY: a range of keys is within the bytes; the span does not leave the closure.
-        return unsafe try bytes.withUnsafeBytes { try unsafe body(UnsafeRawBufferPointer(rebasing: $0[range]).bytes) }
+        return try unsafe bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            // SAFETY: a range of keys is within the bytes; the span does not leave the closure.
+            try unsafe body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[range]).bytes)
+        }
     }
+
+    /// Returns the bytes of all keys, and the range of the key at the index in them.
+    package func slice(at index: Int) -> (bytes: [UInt8], range: Range<Int>) { (bytes, range(at: index)) }
 
     /// Adds a key if it is new, and returns its index in either case.
     /// - Returns: True if the key was new, and the index of this key or of the equal key.
@@ -194,6 +202,7 @@ public struct KeySet: Sendable {
 
     var isFolded: Bool { comparison == .asciiCaseInsensitive }
 
+    @inlinable
     func range(at index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
     /// Finds short keys in the bucket of the hash, and calls `findAnywhere` for all other keys.

@@ -1,148 +1,64 @@
 // Numbers names, so that names can be compared and counted as integers. The same spelling always gets the same number.
 
+import PlistBuilding
 import PlistStreaming
+import StringTables
 
 /// A table that assigns numbers to names, starting with 0.
-///
-/// The slots of names depend on a random number for each process, so that no document can choose names that all share a slot.
 struct NameTable {
-    private struct Entry {
-        let start: Int
-        let count: Int
-        let hash: UInt64
-        /// The number plus one of the next name in the same slot, or 0 for the last name.
-        let next: Int32
-    }
-
-    /// A recently used name: all its bytes if it is short, or only its length if it is long.
-    private struct Recent: BitwiseCopyable {
-        var low: UInt64 = 0
-        var high: UInt64 = 0
-        var count = -1
-        var number: Int32 = 0
-    }
-
-    private static let seed = UInt64.random(in: .min ... .max) | 1
-    private static let recentBits: UInt64 = 6
-    /// The recently used names, in slots by their bytes. After them the long names, in slots by their lengths.
-    private var recent = [Recent](repeating: Recent(), count: (1 << Int(recentBits)) + 16)
-
-    private var bytes: [UInt8] = []
-    private var entries: [Entry] = []
-    /// The number plus one of the first name in each slot, or 0 for an empty slot.
-    private var places = [Int32](repeating: 0, count: 64)
-
+    private var names = KeySet()
+    // PERF: XML/objects, XML/tree; a comparison of words instead of a look-up for most names.
+    /// The recently used names, in slots by their bytes, and their numbers.
+    private var recent: [(words: KeyWords, number: Int32)]
     /// The approximate number of bytes that the names occupy.
-    var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
+    private(set) var byteCount = 0
+
+    init() {
+        let none = unsafe KeyWords(UnsafeRawBufferPointer(start: nil, count: 0))
+        recent = Array(repeating: (none, -1), count: 64)
+    }
 
     /// Returns the number of a name. A new name gets a new number.
     ///
     /// - Complexity: O(*n*) in the bytes of the name, on average.
-    @inline(__always)  // PERF: XML/objects, XML/tree; once a name.
+    @inline(__always)  // PERF: see above; once a name.
     mutating func number(of name: RawSpan) -> Int32 {
-        let count = name.byteCount
-        guard count <= 16 else { return numberOfLong(name) }
-        let (low, high) = Self.words(of: name)
-        let place = Int(truncatingIfNeeded: ((low ^ high &* 31) &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- Self.recentBits))
+        // SAFETY: the bytes are used during the lifetime of the name.
+        let bytes = unsafe name.withUnsafeBytes { unsafe $0 }
+        let words = unsafe KeyWords(bytes)
+        let place = Int(truncatingIfNeeded: words.hash((0, 0)) &>> 58)
         let found = recent[place]
-        if found.low == low, found.high == high, found.count == count { return found.number }
-        let number = lookUp(name)
-        recent[place] = Recent(low: low, high: high, count: count, number: number)
-        return number
-    }
-
-    /// Returns the number of a name with more than 16 bytes, such as the URI of a namespace.
-    @inline(never)
-    private mutating func numberOfLong(_ name: RawSpan) -> Int32 {
-        let place = 1 << Int(Self.recentBits) | name.byteCount & 15
-        let found = recent[place]
-        if found.count == name.byteCount, isEqual(entries[Int(found.number)], name) { return found.number }
-        let number = lookUp(name)
-        recent[place] = Recent(count: name.byteCount, number: number)
-        return number
+        if found.number >= 0, unsafe found.words.isEqual(to: words, bytes, nil) { return found.number }
+        return lookUp(name, words, place)
     }
 
     @inline(never)
-    private mutating func lookUp(_ name: RawSpan) -> Int32 {
-        let hash = Self.hash(name)
-        return find(name, hash) ?? add(name, hash)
-    }
-
-    /// Returns all bytes of a name with at most 16 bytes. Together with the length, they identify the name.
-    @inline(__always)
-    private static func words(of name: RawSpan) -> (low: UInt64, high: UInt64) {
-        let count = name.byteCount
-        // SAFETY: all loaded bytes are below the count; some may be loaded twice.
-        if count >= 8 {
-            return unsafe (
-                name.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self),
-                name.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 8, as: UInt64.self)
-            )
-        }
-        if count >= 4 {
-            let first = unsafe name.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
-            let last = unsafe name.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 4, as: UInt32.self)
-            return (UInt64(first) | UInt64(last) &<< 32, 0)
-        }
-        guard count > 0 else { return (0, 0) }
-        let (first, middle) = (name.uncheckedByte(0), name.uncheckedByte(count &>> 1))
-        return (UInt64(first) | UInt64(middle) &<< 8 | UInt64(name.uncheckedByte(count &- 1)) &<< 16, 0)
+    private mutating func lookUp(_ name: RawSpan, _ words: KeyWords, _ place: Int) -> Int32 {
+        let last = recent[place].number
+        if name.byteCount > 16, last >= 0, withName(last, { $0.hasSameBytes(as: name) }) { return last }
+        let (isNew, index) = names.insert(name)
+        if isNew { byteCount += name.byteCount + 32 }
+        recent[place] = (words, Int32(index))
+        return Int32(index)
     }
 
     /// Returns the number of a name, or nil if it isn't in the table.
-    func known(_ name: RawSpan) -> Int32? { find(name, Self.hash(name)) }
-
-    private func find(_ name: RawSpan, _ hash: UInt64) -> Int32? {
-        var candidate = places[Int(truncatingIfNeeded: hash) & (places.count - 1)]
-        while candidate > 0 {
-            let entry = entries[Int(candidate - 1)]
-            if entry.hash == hash, entry.count == name.byteCount, isEqual(entry, name) { return candidate - 1 }
-            candidate = entry.next
-        }
-        return nil
-    }
-
-    @inline(never)
-    private mutating func add(_ name: RawSpan, _ hash: UInt64) -> Int32 {
-        if entries.count == places.count { spread() }
-        let place = Int(truncatingIfNeeded: hash) & (places.count - 1)
-        entries.append(Entry(start: bytes.count, count: name.byteCount, hash: hash, next: places[place]))
-        // SAFETY: the bytes are copied within the closure.
-        unsafe name.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-        places[place] = Int32(entries.count)
-        return Int32(entries.count - 1)
-    }
-
-    private mutating func spread() {
-        places = [Int32](repeating: 0, count: places.count * 2)
-        for index in entries.indices {
-            let entry = entries[index]
-            let place = Int(truncatingIfNeeded: entry.hash) & (places.count - 1)
-            entries[index] = Entry(start: entry.start, count: entry.count, hash: entry.hash, next: places[place])
-            places[place] = Int32(index + 1)
-        }
-    }
-
-    private func isEqual(_ entry: Entry, _ name: RawSpan) -> Bool {
-        unsafe bytes.withUnsafeBytes { bytes in
-            // SAFETY: the span does not leave the closure.
-            unsafe bytes.bytes.extracting(entry.start..<(entry.start + entry.count)).hasSameBytes(as: name)
-        }
-    }
+    func known(_ name: RawSpan) -> Int32? { names.index(of: name).map { Int32($0) } }
 
     /// Calls a closure with the bytes of a name.
     func withName<Value, Failure: Error>(
         _ number: Int32, _ body: (RawSpan) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        let entry = entries[Int(number)]
-        return try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(Failure) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes.extracting(entry.start..<(entry.start + entry.count)))
-        }
+        try names.withUTF8(at: Int(number), body)
     }
 
+    /// Returns the bytes of all names, and the range of a name in them.
+    func slice(_ number: Int32) -> (bytes: [UInt8], range: Range<Int>) { names.slice(at: Int(number)) }
+
     /// Returns a name as a string.
-    func string(_ number: Int32) -> String { withName(number) { String(xml: $0) } }
+    func string(_ number: Int32) -> String { names[Int(number)] }
+
+    private static let seed = UInt64.random(in: .min ... .max) | 1
 
     /// Returns a hash that the author of a document can't predict.
     static func hash(_ name: RawSpan) -> UInt64 {

@@ -24,8 +24,9 @@ enum SendingStep {
 extension XMLRecordAdapter where Sink: ~Copyable {
     /// Sends a key by the number of its name.
     mutating func sendKey(_ name: Int32) throws(StreamError) {
-        let names = names
-        try names.withName(name) { (name) throws(StreamError) in try sink.writeKey(name) }
+        // PERF: XML/tree; a copy of the whole table would count more references.
+        let (bytes, range) = names.slice(name)
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try sink.writeKey(bytes.extracting(range)) }
     }
 
     /// Sends the buffered element and then removes it.

@@ -1,6 +1,6 @@
 // Writes the values without children. Each is written at the end of the output, and removed if an equal one exists.
 
-import CLibrary
+import StreamingSystem
 import PlistStreaming
 
 extension BinaryPlistWriter {

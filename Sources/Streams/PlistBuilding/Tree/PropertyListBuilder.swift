@@ -17,6 +17,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var nodes = unsafe GrowingMemory<PropertyListNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys = KeySet(seeksSeed: false)
+    private var expectedKeys = ExpectedKeys()
     /// The complete values in open containers, and the value at the root.
     private var pending = unsafe GrowingMemory<PropertyListNode>()
     private var open = unsafe GrowingMemory<OpenContainer>()
@@ -98,6 +99,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         (lastKey, owner) = (0, 0)
         isUnordered = false
         keys = KeySet(seeksSeed: false)
+        expectedKeys.removeAll()
         unsafe keyStates.removeLast(keyStates.count)
         unsafe keyStates.append(KeyState())
         dictionaryCount = 0
@@ -144,7 +146,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         guard key == Self.missingKey else { throw located(.misuse, "got a key outside a dictionary") }
         // PERF: JSONRecords/tree; dictionaries of the same kind have their keys in the same order.
         let guess = unsafe Int(lastKey == 0 ? keyStates[owner].firstInside : keyStates[lastKey].follower)
-        let number = guess < keys.count && keys.isKey(at: guess, equalTo: utf8) ? guess : findKey(utf8)
+        let number = expectedKeys.isKey(guess, utf8) ? guess : findKey(utf8)
         isUnordered = isUnordered || number < lastKey
         key = UInt32(truncatingIfNeeded: number)
         lastKey = number &+ 1
@@ -154,7 +156,10 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     @inline(never)
     private mutating func findKey(_ utf8: RawSpan) -> Int {
         let (isNew, number) = keys.insert(utf8)
-        if isNew { unsafe keyStates.append(KeyState()) }
+        if isNew {
+            unsafe keyStates.append(KeyState())
+            expectedKeys.append(utf8)
+        }
         if lastKey == 0 {
             unsafe keyStates[owner].firstInside = UInt32(truncatingIfNeeded: number)
         } else {

@@ -19,7 +19,8 @@ extension SQLiteTable {
             columns: members.columns.map { column in
                 // The plan knows which values a small integer or an enumeration can have.
                 SQLiteTableWriter.Column(
-                    name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .none,
+                    name: column.name, hasDefault: false, kind: column.kind,
+                    direct: column.storage == .none ? .none : DirectKind(column.kind),
                     isConverted: column.storage == .none && !Self.keepsValues(column.type), affinity: .blob,
                     declaredType: "")
             })

@@ -97,7 +97,7 @@ extension SQLiteTableWriter {
             buffer.addColumns(isStaged ? min(limit - columns.count, columns.count / 4 + 1) : 1)
         }
         columns.append(
-            Column(name: name, hasDefault: false, kind: nil, isChecked: false, affinity: .blob, declaredType: ""))
+            Column(name: name, hasDefault: false, kind: nil, direct: .none, affinity: .blob, declaredType: ""))
         isSeen.append(false)
         return keys.insert(key).index
     }

@@ -83,15 +83,7 @@ extension SQLiteTableWriter {
     /// - Dates are stored in the format of the options.
     public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         guard column >= 0 else { return try skip(scalar) }
-        do throws(StreamError) {
-            switch try kept(scalar) {
-            case .integer(let value): try set(.integer(value))
-            case .real(let value): try set(.real(value))
-            case nil: try set(scalar)
-            }
-        } catch {
-            throw fail(error)
-        }
+        do throws(StreamError) { try set(scalar) } catch { throw fail(error) }
         column = -1
     }
 
@@ -114,13 +106,28 @@ extension SQLiteTableWriter {
         }
     }
 
+    @inline(__always)  // PERF: SQLite/messages; once a value.
     private mutating func set(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        let kind = columns[column].kind
-        let accepted = scalar.memberKind
-        let isHeld = accepted != nil && kind == accepted && !columns[column].isChecked
+        let kind = DirectKind(scalar)
         // PERF: SQLite/messages; text usually goes into columns of text.
-        let isText = accepted == .string && columns[column].affinity == .text
-        if !isHeld, !isText, try check(scalar) { return }
+        let isText = kind == .string && columns[column].affinity == .text
+        if isText || kind != .none && kind == columns[column].direct {
+            try buffer.write(scalar)
+        } else {
+            try store(scalar)
+        }
+    }
+
+    /// Stores a value that the column doesn't store directly.
+    @inline(never)
+    private mutating func store(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        switch try kept(scalar) {
+        case .integer(let value): return try set(.integer(value))
+        case .real(let value): return try set(.real(value))
+        case nil: break
+        }
+        let kind = columns[column].kind
+        if case .number = copy scalar, columns[column].direct == .real {} else if try check(scalar) { return }
         switch copy scalar {
         case .unsigned(let value) where kind == .real: try buffer.writeReal(Double(value))
         case .number(let text) where kind == .real:
@@ -148,19 +155,38 @@ extension SQLiteTableWriter {
     }
 }
 
-extension StreamScalar {
-    /// The kind of members that accept all such values.
-    fileprivate var memberKind: MemberColumn.Kind? {
-        switch copy self {
-        case .bool: .bool
-        case .integer: .integer
-        case .real, .number: .real
-        case .string: .string
-        case .data: .data
-        case .null, .unsigned, .date: nil
-        }
+/// The kinds of values that a column may store without a check.
+enum DirectKind: UInt8 {
+    case none, bool, integer, real, string, data
+
+    /// The kind of a column with a member.
+    init(_ kind: MemberColumn.Kind) {
+        self =
+            switch kind {
+            case .bool: .bool
+            case .integer: .integer
+            case .real: .real
+            case .string: .string
+            case .data: .data
+            case .date, .any, .container: .none
+            }
     }
 
+    @inline(__always)  // PERF: SQLite/messages; once a value.
+    fileprivate init(_ scalar: borrowing StreamScalar) {
+        self =
+            switch copy scalar {
+            case .bool: .bool
+            case .integer: .integer
+            case .real: .real
+            case .string: .string
+            case .data: .data
+            case .null, .unsigned, .number, .date: .none
+            }
+    }
+}
+
+extension StreamScalar {
     /// Calls a closure with the value as a message, whose bytes are valid during the call.
     package func withMessage<Result>(
         _ body: (ScalarMessage) throws(StreamError) -> Result

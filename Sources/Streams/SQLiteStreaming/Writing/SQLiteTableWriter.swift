@@ -33,8 +33,8 @@ public struct SQLiteTableWriter: ScalarSink, ~Copyable {
         let hasDefault: Bool
         /// The kind of values that messages must have, or nil for any kind.
         let kind: MemberColumn.Kind?
-        /// A Boolean value that indicates whether the plan of the member checks the value.
-        let isChecked: Bool
+        /// The kind of values that are stored without a check by the plan of the member.
+        let direct: DirectKind
         /// A Boolean value that indicates whether the member may have a value that differs from the message.
         var isConverted = false
         /// The conversion of values of any type in the column, or `blob` if members decide.
@@ -103,7 +103,7 @@ public struct SQLiteTableWriter: ScalarSink, ~Copyable {
             target, members: nil, options: options,
             columns: target.columns.filter { !$0.isGenerated }.map { column in
                 Column(
-                    name: column.name, hasDefault: column.defaultExpression != nil, kind: nil, isChecked: false,
+                    name: column.name, hasDefault: column.defaultExpression != nil, kind: nil, direct: .none,
                     affinity: target.isOrdinary ? column.affinity : .blob, declaredType: column.declaredType)
             })
     }

@@ -7,8 +7,8 @@ extension JSONScanner {
     // PERF: JSONReader in chunks; a string that was cut at the end of a chunk is copied by words.
     /// Appends the plain bytes of a string from an offset on, up to the limit, and returns the offset after them.
     mutating func appendRun(_ bytes: RawSpan, from start: Int) -> Int {
-        // The rest of a character that was cut is checked byte by byte.
-        guard mayContinue(with: 0x20) else { return start }
+        // A character that isn't ASCII may be cut, so the byte after it is checked alone.
+        guard lastBytes < 0x8000_0000 else { return start }
         let end = start + min(bytes.byteCount - start, options.limits.stringByteCount - scratch.count)
         var offset = start
         while offset <= end &- 8 {

@@ -248,6 +248,9 @@ extension PackageTests {
         }
 
         fileprivate func choosesMutantsBySourceLineAndSeed() throws {
+            // Other tests change the source without a build.
+            let build = try package.build()
+            #expect(build.status == 0, "\(build)")
             #expect(try survivors(["\(Self.path):10"]).survivors.sorted() == Self.survivors[...2].sorted())
             #expect(try survivors(["\(Self.path):10", "\(Self.path):15", "--shard", "1/1"]).survivors.count == 4)
             let lines = [10, 15].map { "\(Self.path):\($0)" }

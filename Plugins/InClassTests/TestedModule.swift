@@ -277,9 +277,10 @@ struct ManifestText {
     func mayHavePlugin(_ target: String) -> Bool {
         guard let declaration = declaration(of: target) else { return true }
         guard let plugins = declaration.firstRange(of: /\bplugins\s*:/) else { return false }
-        let list = declaration[plugins.lowerBound...]
-        // A constant instead of a literal may contain the plugin.
-        return list.contains("InClassTests") || list.contains(/(?:[\[,]|plugins\s*:)\s*[A-Za-z_]/)
+        let list = declaration[plugins.lowerBound...].replacing(/\/\/[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\//, with: "")
+        // A constant instead of a literal may contain the plugin. A label isn't a constant.
+        return list.contains("InClassTests")
+            || list.replacing(/"[^"]*"/, with: "").contains(/(?:[\[,]|plugins\s*:)\s*[A-Za-z_]\w*(?!\w|\s*:)/)
     }
 
     /// Returns the text from the dot of `.target(name: "…"` to its closing parenthesis.

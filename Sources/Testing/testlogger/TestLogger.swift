@@ -30,6 +30,7 @@ struct TestLogger {
                 return
             }
             if words.first == "--init", words.count == 2, let facts = words.last {
+                Starter.endWithIt()
                 let status = Initialization.run(facts)
                 fflush(nil)
                 _exit(status.rawValue)

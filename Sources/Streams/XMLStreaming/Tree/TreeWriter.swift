@@ -8,9 +8,10 @@ import PlistStreaming
 
 /// Writes the nodes of a tree in their order.
 struct TreeWriter {
+    private let tree: XMLTree
     private let memory: TreeMemory
     private let document: [UInt8]
-    /// The removed ranges of the document, in order.
+    /// The removed ranges of the document, sorted by their start.
     private let removals: [Range<Int>]
     /// The end of the XML declaration, or of the byte order mark.
     private let declarationEnd: Int
@@ -19,11 +20,12 @@ struct TreeWriter {
     /// All bytes of the document before this offset were written or left out.
     private var cursor = 0
 
-    init(_ tree: XMLTree, removals: [Range<Int>]) {
+    init(_ tree: XMLTree) {
+        self.tree = tree
         memory = tree.memory
         document = tree.document
         declarationEnd = tree.declarationPlace?.upperBound ?? (document.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
-        self.removals = removals.sorted { $0.lowerBound < $1.lowerBound }
+        removals = tree.removals
     }
 
     /// Writes an XML declaration for UTF-8 if the document has a declaration.
@@ -38,7 +40,7 @@ struct TreeWriter {
     /// - Complexity: O(*n*) in the written bytes, without recursion.
     mutating func write(from root: Int32 = 0, to output: inout ByteOutput) throws(StreamError) {
         var node = root
-        if root != 0 { cursor = memory.nodes[Int(root)].place.lowerBound }
+        if root != 0 { skipRemovals(around: memory.nodes[Int(root)].place) }
         while true {
             if try enter(node, &output) {
                 node = memory.nodes[Int(node)].firstChild
@@ -50,6 +52,17 @@ struct TreeWriter {
             }
             if node == root { return }
             node = memory.nodes[Int(node)].next
+        }
+    }
+
+    /// Starts at a node. Removals of the node and of the nodes around it don't remove its parts.
+    private mutating func skipRemovals(around place: Range<Int>) {
+        cursor = place.lowerBound
+        nextRemoval = tree.firstRemoval(from: cursor)
+        while nextRemoval < removals.count, removals[nextRemoval].lowerBound == cursor,
+            removals[nextRemoval].upperBound >= place.upperBound
+        {
+            nextRemoval += 1
         }
     }
 

@@ -12,6 +12,7 @@ extension XMLTreeTests: SelfTesting {
             "testNavigatesNodes": testNavigatesNodes,
             "testFindsPathsAndDescribesElements": testFindsPathsAndDescribesElements,
             "testReadsEveryEncoding": testReadsEveryEncoding, "testDecodesElements": testDecodesElements,
+            "testWritesRemovedElements": testWritesRemovedElements,
             "testResolvesNamespaces": testResolvesNamespaces,
             "testWritesUnchangedDocumentsByteForByte": testWritesUnchangedDocumentsByteForByte,
             "testRefusesToLoseEntities": testRefusesToLoseEntities,
@@ -162,6 +163,20 @@ extension XMLTreeTests: SelfTesting {
             try inner.remove()
             expectEqual(inner.xml, "x", "a removed text")
         }
+    }
+
+    private static func testWritesRemovedElements() throws {
+        let tree = try XMLTree("<r><a><b>1</b><b>2</b></a><c><d>2</d></c></r>")
+        let (a, c) = try (requireNotNil(tree.root["a"]), requireNotNil(tree.root["c"]))
+        let d = try requireNotNil(c["d"])
+        try a.setAttribute("k", "v")
+        try a["b"]?.remove()
+        try d.setAttribute("k", "v")
+        for node in [c, a] { try node.remove() }
+        expectEqual(a.xml, "<a k=\"v\"><b>2</b></a>", "an element with another tag")
+        expectEqual(d.xml, "<d k=\"v\">2</d>", "an element in a removed element")
+        expectEqual(c.xml, "<c><d k=\"v\">2</d></c>", "the removed element")
+        expectEqual(tree.text, "<r></r>", "the document")
     }
 
     private static func testResolvesNamespaces() throws {

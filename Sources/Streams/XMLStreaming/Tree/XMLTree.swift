@@ -42,8 +42,8 @@ public final class XMLTree {
     /// The namespaces in scope at `scopeElement`, kept for the next access.
     private var scope = Namespaces()
     private var scopeElement: Int32 = 0
-    /// The removed ranges of the document, in any order.
-    var removals: [Range<Int>] = []
+    /// The removed ranges of the document, sorted by their start.
+    private(set) var removals: [Range<Int>] = []
     /// The error of a lazy element that couldn't be made and therefore has no children. It is always nil unless this library
     /// has a defect, because the whole document was checked before.
     package internal(set) var expansionFailure: StreamError?
@@ -120,15 +120,30 @@ public final class XMLTree {
         if let original, !isChanged {
             return try original.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes) }
         }
-        var writer = TreeWriter(self, removals: removals)
+        var writer = TreeWriter(self)
         if isOfOtherEncoding { try writer.writeDeclaration(of: self, to: &output) }
         try writer.write(to: &output)
+    }
+
+    /// Removes a range of the document from the written form.
+    func remove(_ range: Range<Int>) { removals.insert(range, at: firstRemoval(from: range.lowerBound)) }
+
+    /// Returns the index of the first removal that starts at an offset or later.
+    ///
+    /// - Complexity: O(log *n*) in the number of removals.
+    func firstRemoval(from offset: Int) -> Int {
+        var (low, high) = (0, removals.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if removals[middle].lowerBound < offset { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Returns the written form of a node.
     func written(_ node: Int32) -> ByteOutput {
         var output = ByteOutput(capacity: 1024)
-        var writer = TreeWriter(self, removals: removals)
+        var writer = TreeWriter(self)
         // Only descriptors can reject bytes.
         try? writer.write(from: node, to: &output)
         return output

@@ -76,7 +76,7 @@ extension XMLTreeNode {
         }
         change { $0.firstChild = -1 }
         let node = node
-        if !node.flags.contains(.hasNoPlace), !node.content.isEmpty { tree.removals.append(node.content) }
+        if !node.flags.contains(.hasNoPlace), !node.content.isEmpty { tree.remove(node.content) }
     }
 
     // MARK: Attributes
@@ -326,7 +326,7 @@ extension XMLTreeNode {
             throw StreamError(.misuse, "expected a node other than the root element, which can't be removed")
         }
         // For nodes in the text of an entity, the place is that of the reference.
-        if !node.place.isEmpty { tree.removals.append(node.place) }
+        if !node.place.isEmpty { tree.remove(node.place) }
         tree.memory.markChanged(around: index)
         tree.memory.unlink(index)
         change { $0.flags.insert(.isRemoved) }

@@ -69,7 +69,7 @@ public struct XMLTreeNode: Hashable {
     /// The written form of the node, without its surroundings.
     ///
     /// The declarations of namespaces in the elements around it are not repeated.
-    /// - Complexity: O(*n*) in the bytes of the node, and in the number of removals from the tree.
+    /// - Complexity: O(*n*) in the bytes of the node, and O(log *n*) in the number of removals from the tree.
     public var xml: String {
         guard kind != .document else { return tree.text }
         return String(decoding: tree.written(index).bytes, as: UTF8.self)

@@ -74,7 +74,10 @@ struct StringLiteral {
     private static func escaped(_ text: String, inLines: Bool) -> String {
         let marked = text.replacingScalars { $0 == "\\" ? "\\\\" : $0 == "\"" && !inLines ? "\\\"" : nil }
         let result = marked.escapedForLiteral
-        return inLines ? result.replacing("\"\"\"", with: #"\"\"\""#) : result
+        guard inLines else { return result }
+        // Bytes, because a combining character after a quote belongs to the same `Character`.
+        let quotes = Array("\"\"\"".utf8)
+        return String(decoding: Array(result.utf8).replacing(quotes, with: Array(#"\"\"\""#.utf8)), as: UTF8.self)
     }
 }
 
@@ -125,7 +128,7 @@ extension StringLiteral: SelfTesting {
     private static let texts = [
         "", "a", "\n", "a\n", "\na", "\n\n", " a \n  \n\t", "\"", "\"\"", quotes, quotes + "\"", quotes + quotes,
         "a\(quotes)\n\(quotes)", "\\", "\\(a)", "\\\n", "\\\"", "\r\n", "a\rb",
-        "\0\u{1B}\u{7F}\u{85}\u{2028}\u{FEFF}é", "\u{301}a\n\u{301}",
+        "\0\u{1B}\u{7F}\u{85}\u{2028}\u{FEFF}é", "\u{301}a\n\u{301}", "a\(quotes)\u{301}b",
     ]
 
     private static func testKeepsTheFormOfTheLiteral() {

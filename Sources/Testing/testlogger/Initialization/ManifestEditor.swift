@@ -83,6 +83,9 @@ struct ManifestEditor {
         let index = items(list).firstIndex { item in
             file.mark(item.lowerBound) == "."
                 && item.contains { token in
+                    guard token > 2, file.mark(token - 1) == ":",
+                        ["url", "path", "name", "id"].contains(file.text(token - 2))
+                    else { return false }
                     let name = FileAccess.name(of: file.text(token)).lowercased()
                     return name == identity || name == "\(identity).git"
                 }

@@ -1,4 +1,4 @@
-// Each width defines its vectors and includes the one text of the classification.
+// Defines the vectors of each width and includes the shared code of the classification.
 
 #include "CBlockMasks.h"
 
@@ -7,8 +7,8 @@
 #if defined(__x86_64__) || defined(__aarch64__)
 
 enum {
-    TOO_SHORT = 1 << 0,   // a first byte, and no continuation
-    TOO_LONG = 1 << 1,    // ASCII, and a continuation
+    TOO_SHORT = 1 << 0,   // a first byte without a continuation
+    TOO_LONG = 1 << 1,    // ASCII followed by a continuation
     OVERLONG3 = 1 << 2,   // E0 and less than A0
     TOO_LARGE = 1 << 3,   // F4 and more than 8F, or F5 and above
     SURROGATE = 1 << 4,   // ED and more than 9F
@@ -38,14 +38,14 @@ static const uint8_t secondHighErrors[16] = {
 
 #define ALWAYS(type) static inline __attribute__((always_inline)) type
 
-// Vectors that are wider than the processor's are arguments of functions that are inlined only.
+// Vectors that are wider than those of the processor are arguments only of inlined functions.
 #pragma clang diagnostic ignored "-Wpsabi"
 
-/// A word of each of eight blocks.
+/// A word for each of eight blocks.
 typedef uint64_t lanes __attribute__((vector_size(64)));
 
 typedef int64_t signedLanes __attribute__((vector_size(64)));
-/// A bit of each of them.
+/// A bit for each of eight blocks.
 typedef _Bool eight __attribute__((ext_vector_type(8)));
 
 #define DIFFER(words, others) (__builtin_reduce_or((words) ^ (others)) != 0)
@@ -97,10 +97,10 @@ typedef _Bool eight __attribute__((ext_vector_type(8)));
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni")))
 
-/// The words of a block's classes: squares of eight bytes of eight bits have rows and columns exchanged, and of each square
-/// every class gets a byte.
+/// Returns the words of a block's classes. It transposes squares of eight bytes with eight bits. Each square contributes a
+/// byte to the word of every class.
 TARGET ALWAYS(__m512i) turn64(__m512i classes) {
-    // The multiplication has the rows of a square from the last one on.
+    // The multiplication returns the rows of a square in reverse order.
     const __m512i reversed = _mm512_shuffle_epi8(
         classes, _mm512_set4_epi64(0x08090A0B0C0D0E0F, 0x0001020304050607, 0x08090A0B0C0D0E0F, 0x0001020304050607));
     const __m512i turned = _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64((long long)0x8040201008040201), reversed, 0);
@@ -111,7 +111,7 @@ TARGET ALWAYS(__m512i) turn64(__m512i classes) {
         turned);
 }
 
-/// The words of each class in eight blocks, from those of each block.
+/// Converts the words of eight blocks, grouped by block, to words grouped by class.
 TARGET ALWAYS(void) turned64(const lanes *rows, lanes (*words)[cblockmasks_capacity / 8], size_t group) {
     lanes pairs[8], fours[8];
     for (int row = 0; row < 8; row += 2) {
@@ -154,7 +154,7 @@ TARGET ALWAYS(void) turned64(const lanes *rows, lanes (*words)[cblockmasks_capac
 #include "Classify.h"
 
 int cblockmasks_width(void) {
-    // Processors without the last two are those that slow down where vectors are this wide.
+    // Processors without the last two features slow down with vectors of this width.
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
         && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi")
         && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("gfni"))
@@ -187,7 +187,7 @@ size_t cblockmasks_find_tokens(
 
 #include <arm_neon.h>
 
-/// The bits of a class: one bit of each byte, in its place among eight, which pairs of bytes add up.
+/// Returns the bits of a class: one bit of each byte at its position among eight bytes, combined by pairwise additions.
 static inline uint64_t bits16(uint8x16_t classes, int bit) {
     const uint8x16_t places = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
     const uint8x16_t set = vandq_u8(vtstq_u8(classes, vdupq_n_u8((uint8_t)(1 << bit))), places);

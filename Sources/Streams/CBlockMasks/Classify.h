@@ -1,7 +1,7 @@
-// The classification in vectors of one width. Before each inclusion, CBlockMasks.c defines what a vector is.
+// The classification with vectors of one width. Before each inclusion, CBlockMasks.c defines the vector type.
 
-/// Bits of an error in UTF-8, by the first byte's halves and the second byte's high half (Keiser and Lemire, "Validating
-/// UTF-8 in less than one instruction per byte", 2020).
+/// The error bits of two bytes of UTF-8, from both halves of the first byte and the high half of the second byte (Keiser and
+/// Lemire, "Validating UTF-8 in less than one instruction per byte", 2020).
 TARGET static inline VECTOR NAME(errors)(VECTOR input, VECTOR last) {
     const VECTOR nibble = SET(0x0F);
     const VECTOR previous1 = PREVIOUS(input, last, 1);
@@ -9,13 +9,13 @@ TARGET static inline VECTOR NAME(errors)(VECTOR input, VECTOR last) {
     const VECTOR firstLow = LOOKUP(TABLE(firstLowErrors), AND(previous1, nibble));
     const VECTOR secondHigh = LOOKUP(TABLE(secondHighErrors), AND(SHIFT4(input), nibble));
     const VECTOR pairs = AND(AND(firstHigh, firstLow), secondHigh);
-    // Third and fourth bytes have to be continuations, and only they may follow another one.
+    // The third and fourth bytes of a character must be continuations. No other continuation may follow a continuation.
     const VECTOR third = SUBTRACT(PREVIOUS(input, last, 2), SET(0xE0 - 0x80));
     const VECTOR fourth = SUBTRACT(PREVIOUS(input, last, 3), SET(0xF0 - 0x80));
     return XOR(AND(OR(third, fourth), SET(0x80)), pairs);
 }
 
-/// What a pass knows: the classes, the vector before the next block, and what was wrong so far.
+/// The state of a pass: the tables of classes, the vector before the next block, and the errors so far.
 typedef struct {
     VECTOR low, high, last, errors, controls;
     int hasPrevious;
@@ -28,7 +28,7 @@ TARGET static inline NAME(pass) NAME(begin)(const uint8_t *low, const uint8_t *h
     return (NAME(pass)){TABLE(low), TABLE(high), LOAD(history), SET(0), SET(0), hasPrevious};
 }
 
-/// Classifies a block into eight words, so many words apart from each other.
+/// Classifies a block into eight words, with a stride in words.
 TARGET ALWAYS(void) NAME(step)(NAME(pass) *pass, const uint8_t *bytes, uint64_t *words, size_t stride) {
     enum { width = sizeof(VECTOR), parts = 64 / width };
     const VECTOR nibble = SET(0x0F);
@@ -91,7 +91,7 @@ TARGET static size_t NAME(tokens)(
     NAME(pass) pass = NAME(begin)(low, high, state->previous);
     lanes words[8][cblockmasks_capacity / 8];
 #ifndef TURN
-    // The lanes behind the last block's are looked at, too.
+    // The check includes the lanes after those of the last block.
     if (blockCount % 8 != 0) {
         for (int class = 0; class < 8; class++) words[class][blockCount / 8] = (lanes){};
     }

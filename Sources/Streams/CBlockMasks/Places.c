@@ -1,8 +1,8 @@
-// The places of bits: what comes behind words of bits in formats whose bytes of interest are close to each other.
+// Finds the positions of set bits, for formats in which the searched bytes are close to each other.
 
 #include "CBlockMasks.h"
 
-/// Places, eight at once, whether there are as many or not, instead of a branch for each.
+/// Stores eight positions at a time, even if there are fewer, which avoids a branch for each position.
 static inline __attribute__((always_inline)) size_t somePlaces(
     const uint64_t *words, size_t stride, size_t count, uint32_t *places) {
     uint32_t *place = places;
@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) size_t somePlaces(
         uint32_t *const next = place + __builtin_popcountll(word);
         while (word != 0) {
             for (int bit = 0; bit < 8; bit++) {
-                // Behind the last bit of the word are places that do not count.
+                // The positions after the last bit of the word are ignored.
                 *place++ = base + (uint32_t)__builtin_ctzll(word | 1ULL << 63);
                 word &= word - 1;
             }

@@ -1,8 +1,8 @@
-// The tokens of JSON text by the classes of its bytes: bits are tokens, and arithmetic moves them to the next one. Eight
-// blocks of 64 bytes go through it side by side; what carries over from one to the next one is found as a sum finds it, with
-// a bit a block. The tests of JSONStreaming's TokenFinder contain the same in plain Swift, which is the specification.
+// Finds the tokens of JSON text from the classes of its bytes. Bits stand for tokens, and arithmetic moves them to the next
+// token. Eight blocks of 64 bytes are processed in parallel. The carry from each block to the next is computed like that of
+// an addition, with one bit for each block. The tests of JSONStreaming's TokenFinder contain the specification in Swift.
 
-/// A bit a block, the first one lowest: the highest bits of their words.
+/// Returns the highest bit of each word. The lowest bit of the result stands for the first block.
 TARGET ALWAYS(uint32_t) NAME(highest)(lanes words) {
     const eight bits = __builtin_convertvector((signedLanes)words < 0, eight);
     uint8_t byte;
@@ -10,7 +10,7 @@ TARGET ALWAYS(uint32_t) NAME(highest)(lanes words) {
     return byte;
 }
 
-/// A word of each block with its bit lowest.
+/// Returns a word for each block, with the bit of the block as its lowest bit.
 TARGET ALWAYS(lanes) NAME(lowest)(uint32_t bits) {
     const uint8_t byte = (uint8_t)bits;
     eight each;
@@ -18,18 +18,18 @@ TARGET ALWAYS(lanes) NAME(lowest)(uint32_t bits) {
     return __builtin_convertvector(each, lanes);
 }
 
-/// The bytes behind others.
+/// Returns the bytes that follow the given bytes.
 TARGET ALWAYS(lanes) NAME(behind)(lanes others, uint64_t *carry, size_t count) {
     const uint32_t carries = NAME(highest)(others) << 1 | (uint32_t)*carry;
     *carry = carries >> count & 1;
     return others << 1 | NAME(lowest)(carries);
 }
 
-/// The quotes that are not escaped; `escapes` gets the backslashes that begin an escape.
+/// Returns the quotes that aren't escaped. `escapes` receives the backslashes that begin an escape.
 TARGET ALWAYS(lanes) NAME(unescaped)(lanes quotes, lanes backslashes, uint64_t *carry, size_t count, lanes *escapes) {
-    // A borrow runs through a run from its first one on, and the parity of where it ends is told by odd bits.
+    // The subtraction borrows through each run of backslashes. The odd bits give the parity of the run's length.
     const lanes odd = (lanes){} + 0xAAAAAAAAAAAAAAAA;
-    // A block that begins behind an escape was guessed to do so, by what is before the blocks and nothing within them.
+    // Whether a block begins with an escaped byte was guessed from the bytes before all blocks. Here, the guess is corrected.
     uint32_t before = (uint32_t)*carry;
     for (;;) {
         const lanes escape = NAME(lowest)(before);
@@ -45,7 +45,7 @@ TARGET ALWAYS(lanes) NAME(unescaped)(lanes quotes, lanes backslashes, uint64_t *
     }
 }
 
-/// The bytes within strings, with the quotes at their beginnings.
+/// Returns the bytes inside strings, including the opening quotes.
 TARGET ALWAYS(lanes) NAME(within)(lanes quotes, uint64_t *carry, size_t count) {
     quotes ^= quotes << 1;
     quotes ^= quotes << 2;
@@ -62,14 +62,14 @@ TARGET ALWAYS(lanes) NAME(within)(lanes quotes, uint64_t *carry, size_t count) {
     return quotes ^ (0 - NAME(lowest)(carries));
 }
 
-/// What a flood of bits does: those behind the ends of tokens run through the gaps that they come to.
+/// Moves bits from the ends of tokens through the gaps that follow.
 typedef struct {
-    /// The bytes behind these ends, or behind gaps that follow them; and the gaps that do.
+    /// The bytes after these ends or after the gaps that follow them, and these gaps.
     lanes behind, flooded;
 } NAME(flood);
 
 TARGET ALWAYS(NAME(flood)) NAME(flow)(lanes ends, lanes others, lanes gaps, uint64_t *carry, size_t count) {
-    // Into a block comes what goes out of the one before: what begins there, or what goes through it where all is gaps.
+    // The carry into a block is the carry out of the block before: it starts there, or passes if the block is only gaps.
     const lanes next = ends << 1 | others;
     const lanes first = next & gaps, sum = first + gaps;
     const uint32_t begun = NAME(highest)(ends | first | (gaps & ~sum));
@@ -80,8 +80,8 @@ TARGET ALWAYS(NAME(flood)) NAME(flow)(lanes ends, lanes others, lanes gaps, uint
     return (NAME(flood)){(ran | all) & ~gaps, gaps & ~ran};
 }
 
-/// Finds the tokens of a group of up to eight blocks by the words of each class, and returns the number of those before one with a
-/// control character in a string.
+/// Finds the tokens of up to eight blocks from the words of each class. Returns the number of blocks before the first block
+/// with a control character in a string.
 TARGET ALWAYS(size_t) NAME(findTokens)(
     lanes (*words)[cblockmasks_capacity / 8], size_t group, size_t count, struct cblockmasks_tokens *state,
     uint64_t *masks) {
@@ -107,14 +107,15 @@ TARGET ALWAYS(size_t) NAME(findTokens)(
     const lanes firsts = scalars & ~behindScalars;
     const lanes tokens = openers | followers | opening | firsts;
 
-    // Behind a string, another value, or what opens a container.
+    // After a string, after another value, or after an opening bracket or brace.
     const NAME(flood) low = NAME(flow)(closing | openers, (lanes){}, gaps, &state->kindLow, count);
     const NAME(flood) high = NAME(flow)(closers | openers, behindScalars & ~scalars, gaps, &state->kindHigh, count);
     const NAME(flood) colon = NAME(flow)(colons, (lanes){}, gaps | inside | closing, &state->colon, count);
     const lanes behindValues = low.behind ^ high.behind;
     const lanes behindNames = low.behind & ~high.behind & ~colon.behind;
 
-    // Where a value has ended, the next token must be a follower; elsewhere it must not, but for an empty container.
+    // After a value, the next token must be a comma, a colon or a closer. Elsewhere it must be none of these, except for
+    // the closer of an empty container.
     const lanes stray = (behindValues & tokens & ~followers)
         | (~behindValues & followers & ~(closers & low.behind & high.behind)) | (colons & ~behindNames);
     const lanes strayInObject =

@@ -1,4 +1,4 @@
-// Functions and structures of the C library that Swift shows in a form of each system's own, or not at all.
+// Functions and structures of the C library that Swift imports differently on each system, or not at all.
 //
 // Sources: sys/stat.h, signal.h, sys/wait.h, sys/resource.h, sys/prctl.h and unistd.h of macOS, glibc and
 // musl.
@@ -30,14 +30,14 @@
 #include <link.h>
 #endif
 
-/// `stdout` and `stderr` are variables, which Swift takes for shared state.
+/// `stdout` and `stderr` are variables, which Swift rejects as shared mutable state.
 static inline FILE *inclass_stdout(void) { return stdout; }
 static inline FILE *inclass_stderr(void) { return stderr; }
 
-/// `fork`, to be called while there is one thread.
+/// `fork`. Call it only while the process has a single thread.
 static inline pid_t inclass_fork(void) { return fork(); }
 
-/// The environment, of which libraries of macOS have only a function.
+/// The environment. Libraries on macOS must read it through a function.
 #ifdef __APPLE__
 extern char ***_NSGetEnviron(void);
 static inline char **inclass_environment(void) { return *_NSGetEnviron(); }
@@ -46,7 +46,7 @@ extern char **environ;
 static inline char **inclass_environment(void) { return environ; }
 #endif
 
-/// Whether the environment consists of these variables at the same addresses. A null ends them.
+/// Returns whether the environment consists of these variables at the same addresses. A null pointer ends the list.
 static inline int inclass_is_environment(char *const *variables, size_t count) {
     char **present = inclass_environment();
     for (size_t index = 0; index < count; index++)
@@ -54,7 +54,7 @@ static inline int inclass_is_environment(char *const *variables, size_t count) {
     return 1;
 }
 
-/// `write`, whose name is taken inside types that write.
+/// `write`, under a name that doesn't conflict with methods.
 static inline ssize_t inclass_write(int descriptor, const void *bytes, size_t count) {
     return write(descriptor, bytes, count);
 }
@@ -63,12 +63,12 @@ static inline ssize_t inclass_write(int descriptor, const void *bytes, size_t co
 // Declared for _GNU_SOURCE only.
 extern void *memmem(const void *bytes, size_t count, const void *pattern, size_t length);
 #endif
-/// Finds the first place of a pattern.
+/// Finds the first occurrence of a pattern.
 static inline const void *inclass_memmem(const void *bytes, size_t count, const void *pattern, size_t length) {
     return memmem(bytes, count, pattern, length);
 }
 
-/// A hash of bytes. Two texts that differ in 8 bytes only never have the same.
+/// Returns a hash of bytes. Texts that differ in only 8 bytes have different hashes.
 static inline uint64_t inclass_hash(const void *bytes, size_t count) {
     uint64_t hash = 0x9E3779B97F4A7C15ULL ^ count;
     const unsigned char *next = (const unsigned char *)bytes;
@@ -82,7 +82,7 @@ static inline uint64_t inclass_hash(const void *bytes, size_t count) {
     return hash ^ hash >> 32;
 }
 
-/// When a file was last written, and when anything of it has changed, in nanoseconds.
+/// The times of a file's last modification and last status change, in nanoseconds.
 #ifdef __APPLE__
 #define INCLASS_TIME(status, which) (status.st_##which##timespec)
 #else
@@ -95,7 +95,7 @@ static inline int64_t inclass_change_time(struct stat status) {
     return INCLASS_TIME(status, c).tv_sec * 1000000000LL + INCLASS_TIME(status, c).tv_nsec;
 }
 
-/// The next name in a folder, which is valid until the next call; null at the end.
+/// Returns the next name in a folder, which is valid until the next call, or null at the end.
 static inline const char *inclass_next_name(DIR *stream) {
     struct dirent *entry;
     do entry = readdir(stream);
@@ -103,7 +103,7 @@ static inline const char *inclass_next_name(DIR *stream) {
     return entry ? entry->d_name : 0;
 }
 
-/// Reads and writes a number that a signal handler writes, too.
+/// Reads and writes a number that a signal handler also writes.
 static inline int32_t inclass_load(const int32_t *number) { return __atomic_load_n(number, __ATOMIC_SEQ_CST); }
 static inline void inclass_store(int32_t *number, int32_t value) { __atomic_store_n(number, value, __ATOMIC_SEQ_CST); }
 
@@ -116,21 +116,21 @@ static inline int inclass_handle(int number, void (*handler)(int), int flags) {
     return sigaction(number, &action, 0);
 }
 
-/// Sends SIGALRM again and again.
+/// Sends SIGALRM at an interval.
 static inline int inclass_start_timer(long microseconds) {
     struct itimerval interval = {{0, microseconds}, {0, microseconds}};
     return setitimer(ITIMER_REAL, &interval, 0);
 }
 
-/// How often that timer sends it, in microseconds; 0 if there is none.
+/// Returns the interval of this timer in microseconds, or 0 without a timer.
 static inline long inclass_timer(void) {
     struct itimerval interval = {{0, 0}, {0, 0}};
     getitimer(ITIMER_REAL, &interval);
     return interval.it_interval.tv_usec;
 }
 
-/// Starts a program, which gets descriptors of this process under other numbers, and returns an error number. Each pair of
-/// numbers is that of a descriptor here and in the program.
+/// Starts a program that inherits descriptors under other numbers, and returns an error number. Each pair of numbers is a
+/// descriptor of this process and its number in the program.
 static inline int inclass_start(
     pid_t *process, char *const *words, char *const *variables, const int *descriptors, size_t count, int isGroup) {
     posix_spawnattr_t attributes;
@@ -146,7 +146,7 @@ static inline int inclass_start(
     return code;
 }
 
-/// Whether a child has ended. It is still there to be waited for.
+/// Returns whether a child has ended. It doesn't reap the child.
 static inline int inclass_has_ended(pid_t process) {
     siginfo_t found;
     memset(&found, 0, sizeof found);
@@ -162,8 +162,8 @@ static inline int inclass_has_ended(pid_t process) {
 #define INCLASS_CALL(name) (&name)
 #endif
 
-/// Whether the code of this test executable, which starts at an address, calls a function of another loaded file;
-/// -1 where that isn't known: on macOS and with musl.
+/// Returns whether the code of this test executable, which starts at an address, calls a function of another loaded file.
+/// Returns -1 if this isn't known: on macOS and with musl.
 static inline int inclass_imports(uintptr_t start, const char *name) {
 #ifdef __GLIBC__
     const ElfW(Sym) *symbols = 0;
@@ -177,7 +177,7 @@ static inline int inclass_imports(uintptr_t start, const char *name) {
         if (entry->d_tag == DT_GNU_HASH || (entry->d_tag == DT_HASH && !hash)) hash = (const uint32_t *)value;
     }
     if (!symbols || !names || !hash) return -1;
-    // The second word of either hash table is a number of symbols: of all, or of those before the first with a hash.
+    // The second word of both kinds of hash tables is a number of symbols: all symbols, or those before the first hashed one.
     for (uint32_t index = 1; index < hash[1]; index++)
         if (symbols[index].st_shndx == SHN_UNDEF && strcmp(names + symbols[index].st_name, name) == 0) return 1;
     return 0;
@@ -186,11 +186,11 @@ static inline int inclass_imports(uintptr_t start, const char *name) {
 #endif
 }
 
-/// The greatest number of addresses in a report.
+/// The maximum number of addresses in a report.
 enum { inclass_frame_count_max = 64 };
 
 /// Sends the line of a crash with this signal, or of an exit if the signal is 0, with the offsets of addresses in the
-/// test executable that starts at an address. Calls only what a signal handler may call.
+/// test executable that starts at an address. Calls only functions that are safe in signal handlers.
 static inline void inclass_send_report(
     int descriptor, int number, void *const *frames, int count, uintptr_t start) {
     char line[8 + 21 * (1 + inclass_frame_count_max)];
@@ -216,7 +216,7 @@ static inline void inclass_send_report(
     }
 }
 
-/// Has a function called with each signal of this number, what is known of it, and the registers of the thread.
+/// Sets the function that is called for a signal, with the signal's details and the registers of the thread.
 static inline int inclass_report(int number, void (*handler)(int, siginfo_t *, void *), int flags) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -225,7 +225,7 @@ static inline int inclass_report(int number, void (*handler)(int, siginfo_t *, v
     return INCLASS_CALL(sigaction)(number, &action, 0);
 }
 
-/// Has a signal ignored, or handled as the system does.
+/// Ignores a signal, or restores its default action.
 static inline int inclass_ignore(int number, int ignores) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -233,19 +233,19 @@ static inline int inclass_ignore(int number, int ignores) {
     return INCLASS_CALL(sigaction)(number, &action, 0);
 }
 
-/// Sets the signals that the calling thread doesn't get, and gives those that it hasn't got so far.
+/// Sets the signals that the calling thread blocks, and returns those that were blocked before.
 static inline int inclass_block(const sigset_t *signals, sigset_t *before) {
     return INCLASS_CALL(pthread_sigmask)(SIG_SETMASK, signals, before);
 }
 
-/// Has no core written when this process crashes.
+/// Disables core dumps of this process.
 static inline int inclass_write_no_core(void) {
     struct rlimit limit = {0, 0};
     return INCLASS_CALL(setrlimit)(RLIMIT_CORE, &limit);
 }
 
-/// What is compared after every test: the files of descriptors 0 to 2, with their flags, the current folder, the mask of
-/// file permissions, and the rounding of the calling thread's numbers. There is no padding.
+/// The state that is compared after every test: the files and flags of descriptors 0 to 2, the current folder, the mask of
+/// file permissions, and the rounding mode of the calling thread. The structure has no padding.
 struct inclass_state {
     uint64_t files[3][4];
     uint64_t folder[2];
@@ -253,7 +253,7 @@ struct inclass_state {
     int64_t rounding;
 };
 
-/// Reads the present state.
+/// Reads the current state.
 static inline struct inclass_state inclass_read_state(void) {
     struct inclass_state state;
     memset(&state, 0, sizeof state);
@@ -287,8 +287,8 @@ static inline int inclass_is_changed(const struct inclass_state *before) {
     return memcmp(before, &now, sizeof now) != 0;
 }
 
-/// What a test may set for its whole process: handlers, signals that its thread doesn't get, limits, timers, priority and
-/// locale. There is no padding.
+/// The settings that a test can change for its whole process: signal handlers, blocked signals, limits, timers, priority and
+/// locale. The structure has no padding.
 struct inclass_settings {
     const void *handlers[65];
     int flags[66];
@@ -299,7 +299,7 @@ struct inclass_settings {
     uint64_t locale;
 };
 
-/// Reads the present settings.
+/// Reads the current settings.
 static inline struct inclass_settings inclass_read_settings(void) {
     struct inclass_settings settings;
     memset(&settings, 0, sizeof settings);
@@ -329,7 +329,7 @@ static inline int inclass_are_changed(const struct inclass_settings *before) {
     return memcmp(before, &now, sizeof now) != 0;
 }
 
-/// How much memory this process, and those that it starts, may have for their data.
+/// Limits the memory for data of this process and its children.
 static inline struct rlimit inclass_data_limit(void) {
     struct rlimit limit;
     getrlimit(RLIMIT_DATA, &limit);
@@ -337,14 +337,14 @@ static inline struct rlimit inclass_data_limit(void) {
 }
 static inline int inclass_set_data_limit(struct rlimit limit) { return setrlimit(RLIMIT_DATA, &limit); }
 
-/// Has the system make this process the parent of what its descendants leave behind; does nothing where it can't.
+/// Makes this process the parent of orphaned descendants. Does nothing on systems without this feature.
 static inline void inclass_adopt_orphans(int adopts) {
 #ifdef __linux__
     prctl(PR_SET_CHILD_SUBREAPER, adopts, 0, 0, 0);
 #endif
 }
 
-/// Sends this process a signal when its parent ends; 0 where the system can't.
+/// Requests a signal for this process when its parent ends. Returns 0 on systems without this feature.
 static inline int inclass_end_with_parent(int number) {
 #ifdef __linux__
     return prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) == 0;

@@ -19,6 +19,21 @@ struct PluginSystemTests {
         #expect(PluginSystem.configuration(products: products) == configuration)
     }
 
+    @Test(arguments: [
+        ("", false), ("plugins: []", false), ("plugins: [.plugin(name: \"Lint\", package: \"lint\")]", false),
+        ("plugins: [ // InClassTests\n]", false), ("plugins: [/* .plugin(name: \"InClassTests\") */]", false),
+        ("plugins: [.plugin(name: \"a, b\")]", false), ("plugins: [.plugin(name: \"InClassTests\")]", true),
+        ("plugins: plugins", true), ("plugins: [lint]", true), ("plugins: [.plugin(name: \"Lint\"), other]", true),
+        ("plugins: [.plugin(name: name, package: \"lint\")]", true),
+    ])
+    func findsPluginsOfTargets(plugins: String, isPossible: Bool) throws {
+        let folder = Fixtures.temporaryFolder.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let manifest = "let package = Package(name: \"P\", targets: [.target(name: \"A\", path: \"A\", \(plugins))])"
+        try manifest.write(to: folder.appending(path: "Package.swift"), atomically: true, encoding: .utf8)
+        #expect(ManifestText(folder: folder).mayHavePlugin("A") == isPossible)
+    }
+
     @Test func choosesVariantsOfBinaryTargets() {
         let linux = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"]
         let mac = ["arm64-apple-macosx", "x86_64-apple-macosx"]
